@@ -33,21 +33,20 @@ from qsim_ex.options.methods import USUAL
 from qsim_ex.planning.compiled import cancelled_by
 from qsim_ex.program.one_state import unitary_program
 from qsim_ex.result import BatchResult, Result
+from qsim_ex.run.differentiating import Differentiating
 from qsim_ex.run.log import log_run, log_state
 from qsim_ex.run.pipeline import BatchCall, own_bindings, run_by_method
 from qsim_ex.steps.plan import Plan
 
 if TYPE_CHECKING:
-    from qsim_ex.circuit.parameters.sweep import ParameterSweep
     from qsim_ex.deployment.elsewhere import Cluster
     from qsim_ex.display.explanation import Explanation
     from qsim_ex.planning.cost.summary import PlanSummary
-    from qsim_ex.run import gradient, preview, repeated, spread, to_state
+    from qsim_ex.run import preview, repeated, spread, to_state
     from qsim_ex.run.repeated import RepeatedCircuit
     from qsim_ex.state import vector
     from qsim_ex.state.vector import StateVector
 else:
-    gradient = later("qsim_ex.run.gradient")
     preview = later("qsim_ex.run.preview")
     repeated = later("qsim_ex.run.repeated")
     spread = later("qsim_ex.run.spread")
@@ -59,7 +58,7 @@ _BAR_WIRES = 16
 
 
 @with_options(Options)
-class Simulator:
+class Simulator(Differentiating):
     """Runs circuits with given options: ``Simulator(device="cpu", precision="single")``.
 
     It holds no state vector, so threads may share it. Raises `OptionError` for an option that does not exist.
@@ -160,26 +159,6 @@ class Simulator:
         if LOGGER.isEnabledFor(logging.INFO):
             log_run(circuit, result)
         return result
-
-    def gradient(
-        self,
-        sweep: ParameterSweep,
-        observables: PauliSum | Sequence[PauliSum],
-        cancel: threading.Event | None = None,
-    ) -> gradient.Gradient:
-        """Return expectation values after a circuit and their derivatives with respect to all its parameters.
-
-        It takes little more than three runs, however many parameters there are (`run.gradient`); all bindings of the
-        sweep are worked on together. The circuit begins in |0…0⟩; measurements at its end are ignored.
-        sweep: of a `ParameterSweepBuilder`; each of its columns is a parameter. observables: Hermitian, so with real
-        coefficients; all share the run, and each takes another state in memory.
-        Raises `NotSupported` for circuits whose final state is random, for gates without inverse behind the first
-        parameter, for states in several pieces and for devices that do not differentiate yet; `CircuitError`,
-        `WireError`, `OutOfMemory`, `DeviceError`, `Cancelled`.
-        """
-        sums = (observables,) if isinstance(observables, PauliSum) else observables
-        with nullcontext() if cancel is None else cancelled_by(cancel):
-            return gradient.gradient(self._assigner, self.options, sweep, sums)
 
     def state(
         self,

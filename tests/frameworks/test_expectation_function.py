@@ -47,6 +47,14 @@ def test_values_and_derivatives() -> None:
     assert function.values_and_jacobian(points()[3])[1] == pytest.approx(jacobian[1, 1], abs=1e-13)
 
 
+def test_products_are_those_with_the_jacobian() -> None:
+    """Products of cotangents with derivatives are those with the whole Jacobian, for arrays of any number of axes."""
+    function, cotangents = ExpectationFunction.of(sweep(), OBSERVABLES, simulator()), np.arange(8.0).reshape(2, 2, 2)
+    _, jacobian = function.values_and_jacobian(points().reshape(2, 2, 6))
+    found = function.products(points().reshape(2, 2, 6), cotangents)
+    assert found == pytest.approx(np.einsum("...o,...op->...p", cotangents, jacobian), abs=1e-13)
+
+
 def test_wrong_shape() -> None:
     """Another number of parameters is an error."""
     with pytest.raises(ParameterError, match="6 parameters"):
@@ -59,6 +67,8 @@ def test_torch() -> None:
     function = import_module("qsim_ex.frameworks.torch_function").torch_function(sweep(), OBSERVABLES, simulator())
     given = torch.tensor(points(), requires_grad=True)
     assert torch.autograd.gradcheck(function, (given,))
+    one = import_module("qsim_ex.frameworks.torch_function").torch_function(sweep(), OBSERVABLES[0], simulator())
+    assert torch.autograd.gradcheck(one, (given,))
     angles = torch.tensor(points()[0], requires_grad=True)
     optimizer = torch.optim.Adam([angles], lr=0.1)
     for _ in range(150):

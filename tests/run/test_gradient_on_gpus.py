@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from support.cuda.emulated_runtime import EmulatedRuntime
 from support.gpus import gpu_missing
-from support.gradients import compare, layers, observables
+from support.gradients import compare, compare_overlaps, layers, observables
 
 from qsim_ex import ParameterSweepBuilder, PauliSum, Simulator
 from qsim_ex.circuit.parameters.sweep import ParameterSweep
@@ -34,6 +34,8 @@ def gpu(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Make
         return lambda **options: Simulator(device="gpu", **options)
     device = GpuDevice.on(EmulatedRuntime())
     monkeypatch.setattr(discover, "cpu", lambda _threads=None: device)
+    monkeypatch.setattr(discover, "gpu", lambda _number=0: device)
+    monkeypatch.setattr(discover, "gpu_count", lambda: 1)
     return lambda **options: Simulator(device="cpu", **options)
 
 
@@ -116,3 +118,25 @@ def test_other_placements_are_refused() -> None:
     for options in ({"device_wires": 5}, {"virtual_peers": 2}):
         with pytest.raises(NotSupported, match="one piece"):
             Simulator(device="gpu", **options).gradient(sweep, energy)  # type: ignore[arg-type]
+
+
+def test_vjp(gpu: Make) -> None:
+    """Products with weights of each binding are those with the Jacobian."""
+    sweep, sums = layers(5, 6, bindings=3), observables(5, 3, 6)
+    weights = np.random.default_rng(0).normal(size=(3, 3))
+    products, whole = gpu().vjp(sweep, sums, weights), gpu().gradient(sweep, sums)
+    assert products.values == pytest.approx(whole.values, abs=1e-12)
+    assert products.products == pytest.approx(np.einsum("ro,roc->rc", weights, whole.jacobian), abs=1e-11)
+
+
+def test_overlaps(gpu: Make) -> None:
+    """Overlaps with the states of another sweep, and their derivatives, are those by definition."""
+    sweep, other = layers(5, 6, gates=12), layers(5, 7, gates=12)
+    compare_overlaps(sweep, [other.circuit(0), other.circuit(1)], gpu().overlap(sweep, other), most=2)
+
+
+@pytest.mark.parametrize("options", [{"virtual_peers": 4}, {"device_wires": 5}])
+def test_divided_states(gpu: Make, options: dict[str, Any]) -> None:
+    """Sweeps backwards on pieces read the bits that number them."""
+    sweep, sums = layers(7, 4, bindings=1), observables(7, 1, 4)
+    compare(sweep, gpu(**options).gradient(sweep, sums), sums, most=3)

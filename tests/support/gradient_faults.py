@@ -8,7 +8,7 @@ import pytest
 
 from qsim_ex.circuit import inverse
 from qsim_ex.circuit.parameters import pullback
-from qsim_ex.run import gradient as under_test
+from qsim_ex.run import gradient_task as under_test
 
 
 def sign(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from support.trigonometric import derivative
 
-from qsim_ex import Gradient, ParameterSweepBuilder, PauliString, PauliSum, reference
+from qsim_ex import Circuit, Gradient, Overlap, ParameterSweepBuilder, PauliString, PauliSum, reference
 from qsim_ex.circuit.gates import GATES
 from qsim_ex.circuit.parameters.sweep import ParameterSweep
 
@@ -97,3 +97,33 @@ def period_of(sweep: ParameterSweep, column: int) -> float:
     (one, *_) = (one for one in sweep.swept if column in one.columns)
     parameter = one.at[list(one.columns).index(column)] % one.numbers.shape[1]
     return 4.0 if GATES[one.row].parameters[parameter] in HALF_TURNS else 4 * np.pi
+
+
+def overlap(sweep: ParameterSweep, other: Circuit, binding: int) -> complex:
+    """⟨φ|ψ⟩ of one binding by definition."""
+    return complex(np.vdot(reference.simulate(other), reference.simulate(sweep.circuit(binding))))
+
+
+def compare_overlaps(sweep: ParameterSweep, others: list[Circuit], found: Overlap, most: int = 5) -> None:
+    """Check overlaps, fidelities, and their derivatives with respect to some columns."""
+    assert sweep.columns is not None
+    for binding, other in enumerate(others):
+        value = overlap(sweep, other, binding)
+        assert found.values[binding] == pytest.approx(value, abs=1e-12)
+        assert found.fidelities[binding] == pytest.approx(abs(value) ** 2, abs=1e-12)
+        for column in np.random.default_rng(binding).permutation(sweep.columns.shape[1])[:most].tolist():
+            at = _shifted(sweep, other, binding, column)
+            uses = sum(int((one.columns == column).sum()) for one in sweep.swept)
+            given = float(sweep.columns[binding, column]), period_of(sweep, column), DEGREE * uses
+            assert found.derivatives[binding, column] == pytest.approx(derivative(at, *given), abs=1e-11)
+            expected = derivative(lambda x, at=at: np.abs(at(x)) ** 2, given[0], given[1], 2 * given[2])
+            assert found.fidelity_gradients[binding, column] == pytest.approx(expected.real, abs=1e-11)
+
+
+def _shifted(sweep: ParameterSweep, other: Circuit, binding: int, column: int) -> Any:
+    def at(value: float) -> Any:
+        columns = sweep.columns.copy()  # type: ignore[union-attr]
+        columns[binding, column] = value
+        return np.array(overlap(replace(sweep, columns=columns), other, binding))
+
+    return at

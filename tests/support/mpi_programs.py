@@ -187,6 +187,31 @@ def _slices(state: StateVector) -> None:
     assert ends[-1][1] == len(whole)
 
 
+def gradients() -> None:
+    """Values and derivatives of a divided state are those of one process, on every rank; other calls are errors."""
+    builder, angles = ParameterSweepBuilder(WIRES, 0), np.linspace(0.1, 1.2, 2 * WIRES)
+    for number, angle in enumerate(angles):
+        wire = number % WIRES
+        builder.gate("ry", [wire], np.array([angle])).gate("cx", [wire, (wire + 1) % WIRES])  # type: ignore[arg-type]
+    sweep, every = builder.sweep(1), (1 << WIRES) - 1
+    sums = [PauliSum((PauliString(every, 0, 1.0), PauliString(0, 6, 0.5))), PauliSum((PauliString(1 << WIRES - 1, 0),))]
+    alone, many = Simulator(**ALONE), [Simulator(**divided()), Simulator(**divided(device_wires=4))]
+    whole, product, overlap = (
+        alone.gradient(sweep, sums),
+        alone.vjp(sweep, sums, [2, 3]),
+        alone.overlap(sweep, layers().build()),
+    )
+    for simulator in many:
+        found = simulator.gradient(sweep, sums)
+        assert np.allclose(same(found.values), whole.values, rtol=0, atol=1e-12)
+        assert np.allclose(same(found.jacobian), whole.jacobian, rtol=0, atol=1e-12)
+        assert np.allclose(same(simulator.vjp(sweep, sums, [2, 3]).products), product.products, rtol=0, atol=1e-12)
+        other = simulator.overlap(sweep, layers().build())
+        assert np.allclose(same(other.derivatives), overlap.derivatives, rtol=0, atol=1e-12)
+    first = sums if world().rank else sums[:1]
+    _refused(lambda: many[0].gradient(sweep, first), "expected the same call")
+
+
 def shared_out() -> None:
     """Bindings and trajectories of small states are shared out; every rank gets what one process gets."""
     circuit = _turned()

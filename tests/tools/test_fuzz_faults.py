@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from support import gradient_faults
+from support import gradient_faults, gradient_piece_faults
 from support.planted import Fault, check_found, instead, method, on_the_cpu
 
 import qsim_ex as noise
@@ -543,6 +543,8 @@ FAULTS = [
     Fault("a gradient's conjugate", gradient_faults.conjugate, ("gradient",)),
     Fault("a gate that a gradient drops", gradient_faults.dropped_gate, ("gradient",)),
     Fault("a shared parameter counted once", gradient_faults.shared_once, ("gradient",)),
+    Fault("a piece whose sums a gradient drops", gradient_piece_faults.dropped_sums, ("gradient",)),
+    Fault("a piece to which an observable is not applied", gradient_piece_faults.dropped_piece, ("gradient",)),
     Fault("bits of a matrix in the wrong order", wrong_endian, ("cirq-state",), "cirq"),
     Fault("inverted levels above 1", inverted_levels, ("cirq-qudits",), "cirq", seed=23),
     Fault("forgotten levels of a control", forgotten_levels, ("cirq-qudits",), "cirq", seed=11),

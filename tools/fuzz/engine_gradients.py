@@ -11,10 +11,13 @@ from tools.fuzz import compare, programs
 from tools.fuzz.case import Case, Line
 from tools.fuzz.engine import filled, pauli_sum, terms, truth_of
 from tools.fuzz.kinds import Kind
-from tools.fuzz.options import devices
+from tools.fuzz.options import devices, placed
 
-STEP = 0.005
-"""Of differences: their error is about 1e-9, and what rounding adds about 1e-12."""
+ROOMY, SHARE = 4, 0.4
+"""A wire of each piece is the cotangent's, and gates mix three; how many states of so many wires are divided."""
+
+STEP = 0.003
+"""Of differences: their error is about 1e-9, also where a phase is a product of parameters; rounding adds 1e-12."""
 
 WEIGHTS = ((1, 3 / 4), (2, -3 / 20), (3, 1 / 60))
 """How many steps, and the weight of the difference between both sides: exact for polynomials of degree 6."""
@@ -30,6 +33,8 @@ def draw_gradient(random: Random) -> Case:
         lines.append(Line("b.gate('ry', [q[0]], v[0])"))
         draw.values = max(draw.values, 1)
     options = {"device": random.choice(devices()), "precision": random.choice(["double", "double", "single"])}
+    if wires >= ROOMY and random.random() < SHARE:
+        options |= placed(random, wires + 1, least=ROOMY)
     ask = {
         "rows": random.choice([1, 1, 2, 3]),
         "values": draw.values,

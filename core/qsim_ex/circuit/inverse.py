@@ -18,7 +18,7 @@ Complex = NDArray[np.complex128]
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Inverse:
-    """The inverse of the last instructions of some work.
+    """The inverse of the last instructions of some work, or their adjoint where they are not unitary.
 
     work: its instructions, whose operands are numbered anew. sources: of which operand each one is the conjugate, int
     [operands].
@@ -63,17 +63,34 @@ def inverse(work: Structure, first: int = 0) -> Inverse:
     return Inverse(structure_of(work.num_qubits, 0, tuple(made)), np.concatenate(sources.parts))
 
 
+def adjoint(work: Structure) -> Inverse:
+    """Return the adjoint of operations that need not be unitary, such as the maps of channels on density matrices.
+
+    Raises `NotSupported` for an instruction that is no operation.
+    """
+    sources = _Sources(unitary=False)
+    for instruction in work.instructions:
+        if not isinstance(instruction, Op):
+            raise NotSupported(
+                f"gradient: expected gates and channels behind the first parameter, got {type(instruction).__name__}; "
+                "put it in front of all gates with parameters."
+            )
+    made = tuple(sources.inverse_of(one) for one in reversed(work.instructions) if isinstance(one, Op))
+    return Inverse(structure_of(work.num_qubits, 0, made), np.concatenate(sources.parts))
+
+
 class _Sources:
     """The operands of an inverse. Operations that share their numbers share those of their inverses."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, unitary: bool = True) -> None:
+        self._unitary = unitary
         self.parts: list[NDArray[np.int64]] = [np.array([ZERO_AT, ONE_AT])]
         self._size = 2
         self._known: dict[tuple[int, int, int], int] = {}
 
     def inverse_of(self, op: Op) -> Op:
         """Return the inverse of an operation: the transposes of its blocks, with the conjugates of its entries."""
-        if not op.unitary:
+        if self._unitary and not op.unitary:
             raise NotSupported(
                 f"gradient: expected unitary gates, got {op.name!r}, which is not unitary; use gates, or parameter "
                 "shifts with noise."

@@ -20,8 +20,21 @@ class Differentiates(ABC):
     """
 
     @abstractmethod
-    def apply_sums(self, states: Buffer, to: Buffer, num_bits: int, sums: Sequence[StoredSum]) -> NDArray[np.float64]:
-        """Write H|ψ⟩ for each row and sum H to `to`, [rows, sums, 2^n]; return Re ⟨ψ|H|ψ⟩, float64 [rows, sums]."""
+    def apply_sums(
+        self,
+        states: Buffer,
+        to: Buffer,
+        num_bits: int,
+        sums: Sequence[StoredSum],
+        weights: NDArray[np.float64] | None = None,
+        *,
+        adds: bool = False,
+    ) -> NDArray[np.float64]:
+        """Write H|ψ⟩ for each row and sum H to `to`, [rows, sums, 2^n]; return Re ⟨ψ|H|ψ⟩, float64 [rows, sums].
+
+        weights: float64 [rows, sums], with which the sums of a row are added up; `to` is [rows, 2^n] then.
+        adds: add to what is there in place of writing.
+        """
 
     @abstractmethod
     def prepare_adjoint(
@@ -38,10 +51,11 @@ class Differentiates(ABC):
         number: int,
         numbers: NDArray[np.complex128],
         prepared: object,
+        high: int = 0,
     ) -> NDArray[np.complex128] | None:
         """Apply step `number` to all states and cotangents in place; return derivatives, None if none are needed.
 
         numbers: complex128 [rows or 1, count of numbers]. The result g, complex128 [rows, count, numbers], says how
         Re ⟨cotangent|state⟩ behind the step changes with a number z of the step, as Re(conj(g)·dz), while the
-        cotangent behind it and the state before it stay.
+        cotangent behind it and the state before it stay. high: as of `Device.run`; steps that are no sweeps have none.
         """

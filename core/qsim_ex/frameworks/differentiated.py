@@ -104,6 +104,13 @@ class _FormulaParts(NamedTuple):
         return found
 
 
+class NamedProducts(NamedTuple):
+    """Values float64 [bindings, observables], and products of cotangents with their derivatives [bindings, names]."""
+
+    values: Values
+    products: Values
+
+
 class NamedGradient(NamedTuple):
     """Values float64 [bindings, observables] and their derivatives [bindings, observables, names]."""
 
@@ -169,15 +176,26 @@ class DifferentiatedSweep:
     def gradient(self, simulator: Simulator, values: Values, observables: Sequence[PauliSum]) -> NamedGradient:
         """Return values and derivatives with respect to all names; see `Simulator.gradient`."""
         found = simulator.gradient(self.with_values(values), observables)
-        by_formula = np.zeros((*found.values.shape, len(self.linear)))
+        return NamedGradient(found.values, self._named(found.jacobian, values))
+
+    def vjp(
+        self, simulator: Simulator, values: Values, observables: Sequence[PauliSum], cotangents: Values
+    ) -> NamedProducts:
+        """Return values, and products of cotangents [bindings, observables] with derivatives; see `Simulator.vjp`."""
+        found = simulator.vjp(self.with_values(values), observables, cotangents)
+        return NamedProducts(found.values, self._named(found.products[:, None], values)[:, 0])
+
+    def _named(self, derivatives: Values, values: Values) -> Values:
+        """Return derivatives [bindings, any, names] for those with respect to columns, [bindings, any, columns]."""
+        by_formula = np.zeros((*derivatives.shape[:2], len(self.linear)))
         if len(self.parts.columns):
-            add_at(by_formula, self.parts.formulas, self.parts.factors * found.jacobian[:, :, self.parts.columns])
-        jacobian = by_formula @ self.linear
+            add_at(by_formula, self.parts.formulas, self.parts.factors * derivatives[:, :, self.parts.columns])
+        named: Values = by_formula @ self.linear
         for number, other in self.others.items():
             for name, slope in zip(other.names, other.slopes, strict=True):
                 changes = slope(*self._given(other, values))
-                jacobian[:, :, self.names.index(name)] += by_formula[:, :, number] * np.reshape(changes, (-1, 1))
-        return NamedGradient(found.values, jacobian)
+                named[:, :, self.names.index(name)] += by_formula[:, :, number] * np.reshape(changes, (-1, 1))
+        return named
 
     def _given(self, formula: _Formula, values: Values) -> list[Values]:
         return [values[:, self.names.index(name)] for name in formula.names]

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from qsim_ex.circuit.observables import PauliSum
 from qsim_ex.circuit.parameters.sweep import ParameterSweep, Values
 from qsim_ex.errors import ParameterError
-from qsim_ex.frameworks.differentiated import DifferentiatedSweep, NamedGradient
+from qsim_ex.frameworks.differentiated import DifferentiatedSweep, NamedGradient, NamedProducts
 from qsim_ex.simulator import Simulator
 
 
@@ -25,6 +25,11 @@ class Differentiable(Protocol):
 
     def gradient(self, simulator: Simulator, values: Values, observables: Sequence[PauliSum]) -> NamedGradient:
         """Return values and derivatives at points, float64 [points, names]."""
+
+    def vjp(
+        self, simulator: Simulator, values: Values, observables: Sequence[PauliSum], cotangents: Values
+    ) -> NamedProducts:
+        """Return values and products of cotangents [points, observables] with derivatives at points."""
 
     def with_values(self, values: Values) -> ParameterSweep:
         """Return the sweep over some points."""
@@ -45,6 +50,13 @@ class SweepColumns:
         """Return values and derivatives at points, float64 [points, columns]."""
         found = simulator.gradient(self.with_values(values), observables)
         return NamedGradient(found.values, found.jacobian)
+
+    def vjp(
+        self, simulator: Simulator, values: Values, observables: Sequence[PauliSum], cotangents: Values
+    ) -> NamedProducts:
+        """Return values and products of cotangents [points, observables] with derivatives at points."""
+        found = simulator.vjp(self.with_values(values), observables, cotangents)
+        return NamedProducts(found.values, found.products)
 
     def with_values(self, values: Values) -> ParameterSweep:
         """Return the sweep over some points."""
@@ -86,6 +98,17 @@ class ExpectationFunction:
         flat, shape = self._points(points)
         found = self.circuit.gradient(self.simulator, flat, self.observables)
         return found.values.reshape(*shape, -1), found.jacobian.reshape(*shape, *found.jacobian.shape[1:])
+
+    @property
+    def keeps_jacobian(self) -> bool:
+        """Whether derivatives should be taken with the values: those of one observable need no further run."""
+        return len(self.observables) == 1
+
+    def products(self, points: ArrayLike, cotangents: ArrayLike) -> Values:
+        """Return the products of cotangents [..., observables] with the derivatives, float64 [..., parameters]."""
+        flat, shape = self._points(points)
+        weights = np.asarray(cotangents, dtype=np.float64).reshape(len(flat), -1)
+        return self.circuit.vjp(self.simulator, flat, self.observables, weights).products.reshape(*shape, -1)
 
     def _points(self, points: ArrayLike) -> tuple[Values, tuple[int, ...]]:
         """Return points one behind the other, and the shape that they had."""

@@ -31,8 +31,8 @@ def jax_function(
     known = ExpectationFunction.of(circuit, observables, simulator)
     count = len(known.observables)
 
-    def shape(parameters: jax.Array, *more: int) -> jax.ShapeDtypeStruct:
-        return jax.ShapeDtypeStruct((*parameters.shape[:-1], count, *more), parameters.dtype)
+    def shape(parameters: jax.Array, *last: int) -> jax.ShapeDtypeStruct:
+        return jax.ShapeDtypeStruct((*parameters.shape[:-1], *last), parameters.dtype)
 
     def values(parameters: jax.Array) -> Values:
         return np.asarray(known.values(parameters), dtype=parameters.dtype)
@@ -40,17 +40,25 @@ def jax_function(
     def both(parameters: jax.Array) -> tuple[Values, ...]:
         return tuple(np.asarray(one, dtype=parameters.dtype) for one in known.values_and_jacobian(parameters))
 
+    def products(parameters: jax.Array, cotangents: jax.Array) -> Values:
+        return np.asarray(known.products(parameters, cotangents), dtype=parameters.dtype)
+
     @jax.custom_vjp
     def function(parameters: jax.Array) -> jax.Array:
-        return jax.pure_callback(values, shape(parameters), parameters, vmap_method="broadcast_all")
+        return jax.pure_callback(values, shape(parameters, count), parameters, vmap_method="broadcast_all")
 
     def forward(parameters: jax.Array) -> tuple[jax.Array, jax.Array]:
-        shapes = shape(parameters), shape(parameters, parameters.shape[-1])
+        if not known.keeps_jacobian:
+            return function(parameters), parameters
+        shapes = shape(parameters, count), shape(parameters, count, parameters.shape[-1])
         found, jacobian = jax.pure_callback(both, shapes, parameters, vmap_method="broadcast_all")
         return found, jacobian
 
-    def backward(jacobian: jax.Array, cotangents: jax.Array) -> tuple[jax.Array]:
-        return (jnp.einsum("...o,...op->...p", cotangents, jacobian),)
+    def backward(saved: jax.Array, cotangents: jax.Array) -> tuple[jax.Array]:
+        if known.keeps_jacobian:
+            return (jnp.einsum("...o,...op->...p", cotangents, saved),)
+        like = jax.ShapeDtypeStruct(saved.shape, saved.dtype)
+        return (jax.pure_callback(products, like, saved, cotangents, vmap_method="broadcast_all"),)
 
     function.defvjp(forward, backward)
     made: Function = function

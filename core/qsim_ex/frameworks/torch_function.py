@@ -36,7 +36,9 @@ class _Expectation(torch.autograd.Function):
     def forward(context: FunctionCtx, parameters: torch.Tensor, known: ExpectationFunction) -> torch.Tensor:
         points = parameters.detach().cpu().numpy()
         like = {"dtype": parameters.dtype, "device": parameters.device}
-        if not context.needs_input_grad[0]:
+        context.known = known
+        if not context.needs_input_grad[0] or not known.keeps_jacobian:
+            context.save_for_backward(parameters)
             return torch.as_tensor(known.values(points), **like)
         values, jacobian = known.values_and_jacobian(points)
         context.save_for_backward(torch.as_tensor(jacobian, **like))
@@ -45,5 +47,8 @@ class _Expectation(torch.autograd.Function):
     @staticmethod
     @once_differentiable
     def backward(context: FunctionCtx, cotangents: torch.Tensor) -> tuple[torch.Tensor, None]:
-        (jacobian,) = context.saved_tensors
-        return torch.einsum("...o,...op->...p", cotangents, jacobian), None
+        (saved,) = context.saved_tensors
+        if context.known.keeps_jacobian:
+            return torch.einsum("...o,...op->...p", cotangents, saved), None
+        products = context.known.products(saved.detach().cpu().numpy(), cotangents.cpu().numpy())
+        return torch.as_tensor(products, dtype=saved.dtype, device=saved.device), None

@@ -7,6 +7,7 @@ Code that computes the squared norm anyway (the sum from which shots are drawn, 
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
@@ -30,11 +31,19 @@ A gate's numbers are rounded once, and each amplitude is the rounded sum of at m
 _END = object()
 
 
+class Launches(ABC):
+    """Prepared steps that launch themselves, since they do something else with a buffer than `Device.run`."""
+
+    @abstractmethod
+    def launch(self, target: OneState, step: Step, packed: object) -> None:
+        """Start a step on a target; packed: what its numbers have for the step."""
+
+
 class OneState(NamedTuple):
     """A sub state vector of 2^bits amplitudes that steps are run on.
 
-    prepared: the result of the device's preparation of the steps. numbers: of each step, which are iterated once.
-    high: the value of the index bits above; see `Device.run`.
+    prepared: the result of the device's preparation of the steps, or `Launches`. numbers: of each step, which are
+    iterated once. high: the value of the index bits above; see `Device.run`.
     """
 
     device: Any
@@ -46,6 +55,9 @@ class OneState(NamedTuple):
 
     def launch(self, step: Step, packed: object) -> None:
         """Start a step on the device, which may run it later."""
+        if isinstance(self.prepared, Launches):
+            self.prepared.launch(self, step, packed)
+            return
         self.device.run(self.buffer, self.bits, step, packed, self.prepared, self.high)
 
 

@@ -5,222 +5,193 @@ the inverse circuit V = U†, as if it ran on a batch of states with equal numbe
 to Vλ changes the value by −2·Re⟨Vλ|dV|ψ⟩: devices add that up for the numbers of each step while a tile is in the
 cache. Numbers follow from operands by the plan's coefficient program, operands from parameters by the gate table, and
 both are passed backwards (Jones and Gacon, arXiv:2009.02823, gate by gate; here sweep by sweep).
+
+Here are states in one piece on one device. `gradient_divided` has all others, and `gradient_targets` what may stand in
+place of an expectation value.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from functools import lru_cache
+from dataclasses import replace
+from itertools import accumulate
 from time import perf_counter
-from typing import NamedTuple, cast
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
-from numpy.typing import NDArray
 
-from qsim_ex.circuit.derivatives import add_at
-from qsim_ex.circuit.inverse import Inverse, first_wanted, inverse
-from qsim_ex.circuit.observables import PauliSum, StoredSum
-from qsim_ex.circuit.parameters.pullback import pulled, wanted
+from qsim_ex.circuit.observables import PauliSum
+from qsim_ex.circuit.parameters.pullback import wanted
 from qsim_ex.circuit.parameters.sweep import ParameterSweep, Values
-from qsim_ex.circuit.structure import Structure
+from qsim_ex.comm.agreed import Asking, digest
 from qsim_ex.deployment.assign import Assigner
 from qsim_ex.deployment.assignment import Assignment
-from qsim_ex.devices.adjoint import Differentiates
 from qsim_ex.devices.base import Buffer
 from qsim_ex.devices.memory import state_bytes
-from qsim_ex.errors import CircuitError, NotSupported
-from qsim_ex.execution.prepare import bound_rows, plan_of, prepare
-from qsim_ex.observe import expectation
+from qsim_ex.errors import NotSupported, OutOfMemory
+from qsim_ex.execution.prepare import bound_rows
+from qsim_ex.later import later
 from qsim_ex.options import Options
-from qsim_ex.placement import index_bits as at
-from qsim_ex.placement.batch import Batch, BatchDevice, rows_at_once
-from qsim_ex.planning.coefficients.pullback import LEFT_OUT, depending, pull_back
-from qsim_ex.planning.compiled import check_cancelled
-from qsim_ex.precision import AmplitudeDtype, PrecisionName
+from qsim_ex.placement.base import Tick
+from qsim_ex.placement.batch import Batch, rows_at_once
+from qsim_ex.precision import PrecisionName
 from qsim_ex.program.one_state import unitary_program
-from qsim_ex.steps.layout import Layout
-from qsim_ex.steps.plan import Plan
+from qsim_ex.run.gradient_results import Gradient, Overlap, VectorJacobianProduct
+from qsim_ex.run.gradient_states import DifferentiatingDevice, final_states, forward_plan
+from qsim_ex.run.gradient_targets import Complex, Expectations, Given, Overlaps, Rows, Target, WeightedExpectations
+from qsim_ex.run.gradient_task import (
+    Back,
+    Found,
+    GradientTask,
+    Steps,
+    back_of,
+    in_one_piece,
+    prepared,
+    require_derivatives,
+    ticker_of,
+)
 
-Complex = NDArray[np.complex128]
-Flags = NDArray[np.bool_]
-
-
-@dataclass(frozen=True, eq=False)
-class Gradient:
-    """Expectation values and all their derivatives.
-
-    values: float64 [bindings, observables]. jacobian: float64 [bindings, observables, columns], with respect to the
-    columns of the sweep, in the order in which its builder met them. device, precision: where the states were, and as
-    what. seconds: of the whole call.
-    """
-
-    values: Values
-    jacobian: Values
-    device: str
-    precision: PrecisionName
-    seconds: float
-
-
-class DifferentiatingDevice(BatchDevice, Differentiates):
-    """A device that works on batches and differentiates."""
-
-
-@dataclass(frozen=True, eq=False, slots=True)
-class _Task:
-    """What is differentiated, and where.
-
-    work: of all bindings. wanted: which operands depend on parameters. backwards: the inverse of the work from the
-    first of them on.
-    """
-
-    sweep: ParameterSweep
-    observables: tuple[PauliSum, ...]
-    work: Structure
-    wanted: Flags
-    backwards: Inverse
-    device: DifferentiatingDevice
-    options: Options
-
-    def rows_at_once(self) -> int:
-        """Return how many bindings are worked on together."""
-        states = 1 + len(self.observables)
-        numbers = 16 * states * self.sweep.template.operands.shape[1]
-        return rows_at_once(
-            self.device, states * state_bytes(self.sweep.template.num_qubits, self.options.dtype), numbers
-        )
+if TYPE_CHECKING:
+    from qsim_ex.run import gradient_density, gradient_divided
+else:
+    gradient_density = later("qsim_ex.run.gradient_density")
+    gradient_divided = later("qsim_ex.run.gradient_divided")
 
 
 def gradient(assigner: Assigner, options: Options, sweep: ParameterSweep, observables: Sequence[PauliSum]) -> Gradient:
     """Return values and derivatives of all bindings of a sweep; see `Simulator.gradient`."""
-    began = perf_counter()
-    task, where = _task(assigner, options, sweep, tuple(observables))
-    columns = 0 if sweep.columns is None else sweep.columns.shape[1]
-    values = np.empty((sweep.count, len(observables)))
-    jacobian = np.zeros((sweep.count, len(observables), columns))
-    each = task.rows_at_once()
-    for first in range(0, sweep.count, each):
-        last = min(first + each, sweep.count)
-        _differentiate(task, np.arange(first, last), values[first:last], jacobian[first:last])
-        check_cancelled()
-    return Gradient(values, jacobian, where.device.name, options.precision, perf_counter() - began)
+    found, about = _differentiated(assigner, options, sweep, Expectations(tuple(observables)))
+    return Gradient(found.values, found.derivatives, *about)
 
 
-def _task(
-    assigner: Assigner, options: Options, sweep: ParameterSweep, observables: tuple[PauliSum, ...]
-) -> tuple[_Task, Assignment]:
-    """Return the task and its place, checked before memory is allocated; `NotSupported` in words for what is not."""
-    num_wires, structure = sweep.template.num_qubits, sweep.template.structure
-    _check(observables, num_wires)
+def vjp(
+    assigner: Assigner, options: Options, sweep: ParameterSweep, observables: Sequence[PauliSum], weights: Values
+) -> VectorJacobianProduct:
+    """Return values, and derivatives of weighted sums of them; see `Simulator.vjp`."""
+    target = WeightedExpectations(tuple(observables), weights)
+    found, about = _differentiated(assigner, options, sweep, target)
+    return VectorJacobianProduct(found.values, found.derivatives[:, 0], *about)
+
+
+def overlap(assigner: Assigner, options: Options, sweep: ParameterSweep, other: ParameterSweep) -> Overlap:
+    """Return overlaps and their derivatives; see `Simulator.overlap`."""
+    found, about = _differentiated(assigner, options, sweep, Overlaps(other))
+    values, derivatives = (one[:, 0] + 1j * one[:, 1] for one in found)
+    return Overlap(values, derivatives, *about)
+
+
+def _differentiated(
+    assigner: Assigner, options: Options, sweep: ParameterSweep, target: Target
+) -> tuple[Found, tuple[str, PrecisionName, float]]:
+    """Return values and derivatives, and on which device, in which precision and in how many seconds they were made."""
+    began, columns = perf_counter(), 0 if sweep.columns is None else sweep.columns.shape[1]
+    found = Found(np.empty((sweep.count, target.values)), np.zeros((sweep.count, target.cotangents, columns)))
+    if options.method == "density_matrix":
+        where = gradient_density.run(assigner, gradient_density.noisy_task(options, sweep, target), found)
+    else:
+        task = checked(options, sweep, target)
+        where, targets = placed(assigner, task)
+        run = _in_one_piece if in_one_piece(where) else gradient_divided.run
+        run(task, where, targets, found)
+    return found, (where.device.name, options.precision, perf_counter() - began)
+
+
+def checked(options: Options, sweep: ParameterSweep, target: Target) -> GradientTask:
+    """Return the task, checked before memory is allocated; `NotSupported` in words for what is not."""
+    structure = sweep.template.structure
+    target.require(structure.num_qubits, sweep.count)
     if options.method not in ("automatic", "statevector"):
         raise NotSupported(
-            f"gradient: expected method='statevector', got {options.method!r}, which has no derivatives; leave it out."
+            f"gradient: expected method='statevector' or 'density_matrix', got {options.method!r}, which has no "
+            "derivatives; leave it out."
         )
-    if any((options.checkpoint, options.progress, options.watch)):
-        raise NotSupported(
-            "gradient: expected no checkpoint, progress or watch, got one of them, which gradients do not have yet; "
-            "leave it out."
-        )
-    work = unitary_program(structure).whole
+    if options.checkpoint is not None:
+        raise NotSupported("gradient: expected no checkpoint, got one; a gradient is not resumed yet, so leave it out.")
+    try:
+        work = unitary_program(structure).whole
+    except NotSupported as error:
+        raise NotSupported(f"gradient: {error} With method='density_matrix' noise is differentiated too.") from None
     assert work.operands is None  # nothing is chosen, so that the operands are the circuit's
-    where = assigner.one(num_wires + len(observables).bit_length())  # room for a state and all cotangents
-    if where.ranks is not None or not where.deployment.in_one_piece:
-        raise NotSupported(
-            f"gradient: expected states in one piece on one device, got {where.deployment.describe()}; use fewer "
-            "wires or observables, or options that do not divide the state."
-        )
-    if not isinstance(where.device, Differentiates):
-        raise NotSupported(
-            f"gradient: expected a device that differentiates, got {where.device.name}, whose kernels do not yet; use "
-            "device='cpu'."
-        )
-    flags = wanted(sweep)
-    device = cast(DifferentiatingDevice, where.device)
-    return _Task(sweep, observables, work.work, flags, _inverse(work.work, flags.tobytes()), device, options), where
+    task = GradientTask(sweep, target, work.work, wanted(sweep), options)
+    task.backwards()  # raises what has no inverse
+    return task
 
 
-@lru_cache(maxsize=16)
-def _check(observables: tuple[PauliSum, ...], num_wires: int) -> None:
-    """Raise `CircuitError` unless all observables are Hermitian and there is one, `WireError` if one is too wide."""
-    if not observables:
-        raise CircuitError("gradient: expected at least one observable, got none; pass a list of PauliSum.")
-    expectation.fit(observables, num_wires)
-    for number, one in enumerate(observables):
-        for term in one.terms:
-            if complex(term.coefficient).imag:
-                raise CircuitError(
-                    f"gradient: expected real coefficients, got {term.coefficient} in observable {number}; "
-                    "differentiate the real and the imaginary part by themselves."
-                )
+def placed(assigner: Assigner, task: GradientTask) -> tuple[Assignment, Sequence[Target]]:
+    """Return where states and cotangents lie, and the targets one after another: one if there is room for all.
+
+    Raises `NotSupported` for a device that does not differentiate.
+    """
+    num_wires, target, options = task.num_wires, task.target, task.options
+
+    def ask() -> Asking:
+        template, columns = task.sweep.template, task.sweep.columns
+        made_of = [template.operands.tobytes()] + ([] if columns is None else [columns.tobytes()])
+        return Asking({"circuit": template.key, "numbers": digest(made_of), "values": target.told()})
+
+    where, more = None, target.cotangents.bit_length()  # room for a state and all cotangents
+    try:
+        where = assigner.one(num_wires + more, ask)
+    except OutOfMemory:
+        if more == 1:
+            raise
+    targets: Sequence[Target] = (target,)
+    if where is None or not in_one_piece(where):
+        targets = target.apart()
+        slots, local = options.window_slots, options.device_wires or num_wires
+        # The cotangent has half of each window, and wires of the state trade places in the other.
+        paired = assigner if slots is None else Assigner(replace(options, window_slots=min(2 * slots, 1 << local)))
+        where = where if more == 1 and slots is None and where is not None else paired.one(num_wires + 1, ask)
+    require_derivatives(where)
+    return where, targets
 
 
-@lru_cache(maxsize=64)
-def _inverse(work: Structure, wanted_bytes: bytes) -> Inverse:
-    return inverse(work, first_wanted(work, np.frombuffer(wanted_bytes, dtype=np.bool_)))
+# --- states in one piece ---------------------------------------------------------------------------------------------
 
 
-def _differentiate(task: _Task, which: NDArray[np.intp], values: Values, jacobian: Values) -> None:
+def _in_one_piece(task: GradientTask, where: Assignment, targets: Sequence[Target], found: Found) -> None:
+    """Write all values and derivatives, many bindings at a time."""
+    device, count = cast(DifferentiatingDevice, where.device), task.sweep.count
+    with ticker_of(task, len(targets)) as ticker:
+        steps = Steps(ticker, count * len(targets), int)
+        for target, part in zip(targets, found.of_targets(targets), strict=True):
+            one, states = replace(task, target=target), 1 + target.cotangents
+            numbers = 16 * states * len(task.wanted)
+            each = rows_at_once(device, states * state_bytes(task.num_wires, task.options.dtype), numbers)
+            for first in range(0, count, each):
+                rows = np.arange(first, min(first + each, count))
+                _differentiate(one, device, rows, part.of_rows(rows), steps)
+        ticker.finish()
+
+
+def _differentiate(task: GradientTask, device: DifferentiatingDevice, which: Rows, found: Found, steps: Steps) -> None:
     """Write the values and the derivatives of some bindings, which are worked on together."""
-    device, dtype, num_wires = task.device, task.options.dtype, task.sweep.template.num_qubits
-    operands = task.sweep.operands(which)
-    states = Batch(device, num_wires, len(which), dtype)
-    plan = plan_of(
-        task.work, num_wires, states.layout, device.batch_shape(dtype), states.fresh, None, states.fresh != 0
-    )
-    states.layout = at.begun_as(states.layout, plan.start)
-    states.run(plan, prepare(plan, operands, (device,), dtype, task.options.compile, rows=True), check_cancelled)
-    cotangents = device.allocate(len(which) * len(task.observables) << num_wires, dtype)
-    values[:] = device.apply_sums(states.buffer, cotangents, num_wires, _stored(task.observables, states.layout))
-    if task.backwards.work.instructions:
-        found = _backwards(task, states, cotangents, task.backwards.operands(operands))
-        jacobian[:] = pulled(task.sweep, which, task.backwards.pulled(found, operands.shape[1]))
+    num_wires, options, operands = task.num_wires, task.options, task.sweep.operands(which)
+    shape, inverted = device.batch_shape(options.dtype), task.backwards()
+    plan = forward_plan(task.work, num_wires, shape, device.grows)
+    back = back_of(task, inverted, plan.end, shape)
+    plans = [plan] if back is None else [plan, back.plan]
+    ends = list(accumulate(len(stage.steps) for one in plans for stage in one.stages))
+    tick, share = steps.expected(ends), steps.ticker.of_states(len(which), ends[-1])
+    tick = share if steps.ticker.reports else tick
+    began = final_states(task.work, operands, device, options, tick, num_wires)
+    cotangents = device.allocate(len(which) * task.target.cotangents << num_wires, options.dtype)
+    given = Given(device, options, which, steps.ticker.check)
+    found.values[:] = task.target.write(began, cotangents, given)
+    if back is not None:
+        taken = _backwards(task, back, began, cotangents, inverted.operands(operands), tick)
+        found.derivatives[:] = task.derivatives(inverted, taken, which)
+    share.end()
 
 
-@lru_cache(maxsize=16)
-def _stored(observables: tuple[PauliSum, ...], layout: Layout) -> tuple[StoredSum, ...]:
-    """Return observables as operators on stored amplitudes; cached, since loops ask for the same ones again."""
-    return tuple(_stored_sum(one, layout) for one in observables)
-
-
-def _stored_sum(observable: PauliSum, layout: Layout) -> StoredSum:
-    found = []
-    for term in observable.terms:
-        x, z = at.index_mask(layout, term.x), at.index_mask(layout, term.z)
-        turned = (1, 1j, -1, -1j)[term.num_y % 4]
-        found.append((x, z, at.parity_sign(layout, z) * turned * term.coefficient))
-    return tuple(found)
-
-
-class _Backwards(NamedTuple):
-    """A plan of an inverse circuit, and its steps as its device has prepared them."""
-
-    plan: Plan
-    prepared: object
-
-
-@lru_cache(maxsize=64)
-def _plan(
-    work: Structure, layout: Layout, device: DifferentiatingDevice, dtype: AmplitudeDtype, wanted_bytes: bytes
-) -> _Backwards:
-    """Return the plan of an inverse circuit on states in some layout, all of whose amplitudes are there."""
-    shape = replace(device.batch_shape(dtype), left_out=LEFT_OUT)
-    plan = plan_of(work, len(layout), layout, shape, 0)
-    flags = depending(plan.coefficients, np.frombuffer(wanted_bytes, dtype=np.bool_))
-    wanted = [flags.take(places) for places in plan.coefficients.packed]
-    return _Backwards(plan, device.prepare_adjoint(plan.steps, len(layout), dtype, wanted))
-
-
-def _backwards(task: _Task, states: Batch, cotangents: Buffer, operands: Complex) -> Complex:
-    """Take states and cotangents back; return cotangents of the inverse's operands, [rows, observables, operands]."""
-    device, num_wires, dtype = task.device, states.num_wires, task.options.dtype
-    own = task.wanted[task.backwards.sources]
-    plan, prepared = _plan(task.backwards.work, states.layout, device, dtype, own.tobytes())
-    numbers = bound_rows(plan, operands)
-    found = np.zeros((states.rows, len(task.observables), plan.coefficients.size()), dtype=np.complex128)
-    given = states.buffer, cotangents, num_wires
-    for number, (packed, places) in enumerate(zip(numbers, plan.coefficients.packed, strict=True)):
-        derivatives = device.run_adjoint(*given, number, packed, prepared)
-        check_cancelled()
-        if derivatives is not None:  # −2·Re⟨λ|dV|ψ⟩, and Re(conj(g)·dz) is Re(w·dz) with w = conj(g)
-            add_at(found, places, -2 * derivatives.conj())
-    return pull_back(plan.coefficients, numbers.buffer, found)
+def _backwards(
+    task: GradientTask, back: Back, states: Batch, cotangents: Buffer, operands: Complex, tick: Tick
+) -> Complex:
+    """Take states and cotangents back; return cotangents of the inverse's operands, [rows, cotangents, operands]."""
+    device, num_wires = cast(DifferentiatingDevice, states.device), states.num_wires
+    steps = prepared(back, device, num_wires, task.options.dtype)
+    numbers, taken = bound_rows(back.plan, operands), []
+    for number, packed in enumerate(numbers):
+        tick()
+        taken.append(device.run_adjoint(states.buffer, cotangents, num_wires, number, packed, steps))
+    return back.pulled(numbers.buffer, taken, task.target.factor)

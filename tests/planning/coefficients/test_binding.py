@@ -1,10 +1,14 @@
 """`bind` against what `steps` says of each instruction of a coefficient program, entry by entry."""
 
+import weakref
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from qsim_ex.circuit import phases
+from qsim_ex.planning.coefficients import binding
 from qsim_ex.planning.coefficients.binding import fill, fill_batch
 from qsim_ex.steps import Coefficients, Euler, Fold, Product
 
@@ -129,3 +133,20 @@ def test_rows(numbers, rows, data):
         for part, own in zip(packed, alone, strict=True):
             assert np.abs(part[row] - own).max(initial=0) <= 1e-15 * size
     assert np.array_equal(fill_batch(numbers, operands[-1:]).buffer[0], batch.buffer[-1])
+
+
+def test_roots_live_as_long_as_their_address(monkeypatch):
+    """Roots of unity of which native code has the address are kept, also where `roots` makes others for each thread."""
+    made = []
+
+    def roots():
+        one = phases.roots.__wrapped__()
+        made.append(weakref.ref(one))
+        return one
+
+    monkeypatch.setattr(binding, "roots", roots)
+    binding._roots.cache_clear()
+    run([Product(np.array([[[[2]]]]), np.array([[[[3]]]]))], [0.5, 0.5])
+    (kept,) = made
+    assert kept() is not None
+    binding._roots.cache_clear()  # what comes next has its own

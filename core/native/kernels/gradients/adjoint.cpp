@@ -39,7 +39,7 @@ void each_number(const Program& program, const Fill& fill, const Visit& visit) {
 
 // A call of Python's: a sweep on `rows` states, with `cotangents` of them for each. numbers: [number_rows, number_count], as
 // in sweep.cpp. wanted: whether an instruction's numbers depend on parameters. parts: of the tiles of a state, each of which
-// has sums of its own: sums [rows, parts, cotangents, number_count].
+// has sums of its own: sums [rows, parts, cotangents, number_count]. high: the value of the index bits outside of the states.
 struct Call {
     const Program& program;
     char* states;
@@ -52,6 +52,7 @@ struct Call {
     const unsigned char* wanted;
     Int parts;
     double* sums;
+    Int high;
 };
 
 // Takes a state and its cotangents through a sweep. Its memory is that of an interpreter, and behind it a tile for each
@@ -78,15 +79,16 @@ class Adjoint : public Interpreter<Real> {
         of_tile_ = coefficients_ + program.coefficients;
     }
 
-    // Runs tiles `first` to `last` - 1 of a state and of its cotangents, which follow each other in memory.
-    void run(char* state, char* cotangents, const double* numbers, const unsigned char* wanted, Int first, Int last) {
+    // Runs tiles `first` to `last` - 1 of a state and of its cotangents, which follow each other in memory. high: as of `Call`.
+    void run(char* state, char* cotangents, const double* numbers, const unsigned char* wanted, Int first, Int last,
+             Int high) {
         expand<Real>(program, numbers, coefficients_);
         const Int size = count_ * program.coefficients, bytes = Int{2 * sizeof(Real)} << geometry.num_bits;
         for (Int k = 0; k < size; ++k) sums_[k] = 0;
         const Int outside = ((Int{1} << geometry.num_bits) - 1) & ~geometry.tile_mask;
         Int place = placed(first, outside);
         for (Int tile = first; tile < last; ++tile, place = ((place | ~outside) + 1) & outside) {
-            index = place;
+            index = place | high << geometry.num_bits;
             const Int from = place ^ this->moved(place, geometry.load_base),
                       to = place ^ this->moved(index, geometry.store_base);
             for (Int k = -1; k < count_; ++k) load(k, k < 0 ? state : cotangents + k * bytes, from);
@@ -208,7 +210,7 @@ Int run(const Call& call, Int first_chunk, Int threads, Int microseconds) {
         Adjoint<Real> adjoint(program, scratch(each), call.count);
         const double* numbers = call.numbers + (call.number_rows > 1 ? row * call.number_count : 0);
         adjoint.run(call.states + row * bytes, call.cotangents + row * call.count * bytes, numbers, call.wanted,
-                    tiles * part / call.parts, tiles * (part + 1) / call.parts);
+                    tiles * part / call.parts, tiles * (part + 1) / call.parts, call.high);
         adjoint.write(call.sums + chunk * call.count * call.number_count, call.number_count);
     });
     return next < chunks ? next : 0;
@@ -241,11 +243,11 @@ void find_wanted(const Program& program, const unsigned char* numbers, unsigned 
 QX_EXPORT_SET(run_adjoint,
               (const qx::Program* program, qx::Int single, char* states, char* cotangents, qx::Int rows, qx::Int count,
                const double* numbers, qx::Int number_rows, qx::Int number_count, const void* wanted, qx::Int parts,
-               double* sums, qx::Int first, qx::Int threads, qx::Int microseconds)) {
+               double* sums, qx::Int high, qx::Int first, qx::Int threads, qx::Int microseconds)) {
     const qx::QX_SET::Call call{*program,    states,       cotangents,
                                 rows,        count,        numbers,
                                 number_rows, number_count, static_cast<const unsigned char*>(wanted),
-                                parts,       sums};
+                                parts,       sums,         high};
     if (single) return qx::QX_SET::run<float>(call, first, threads, microseconds);
     return qx::QX_SET::run<double>(call, first, threads, microseconds);
 }

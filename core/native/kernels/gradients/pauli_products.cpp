@@ -136,9 +136,15 @@ void add_small(const Real* from, Int x, Int size, const Aside& aside) {
     }
 }
 
-// Writes one block of H|psi>, and returns its share of <psi|H|psi>.
+// What becomes of H|psi>: it is multiplied by a weight, and added to what is there or written.
+struct Use {
+    double weight;
+    bool adds;
+};
+
+// Writes or adds one block of H|psi>, and returns its share of <psi|H|psi>.
 template <class Real>
-double product(const PauliProducts& of, Int sum, const Real* state, Int block, Real* out, const Aside& aside) {
+double product(const PauliProducts& of, Int sum, const Real* state, Int block, Real* out, Use use, const Aside& aside) {
     const Int inside = of.block - 1, count = vectors(of.block);
     for (Int j = 0; j < count; ++j) aside.out_reals[j] = aside.out_imags[j] = Eight{};
     for (Int number = sum ? of.xs_end[sum - 1] : 0; number < of.xs_end[sum]; ++number) {
@@ -152,16 +158,19 @@ double product(const PauliProducts& of, Int sum, const Real* state, Int block, R
     double value = 0;
     for (Int j = 0; j < of.block; ++j) {
         const double real = aside.out_reals[j / group][j % group], imag = aside.out_imags[j / group][j % group];
-        value += real * static_cast<double>(state[2 * (block + j)]) + imag * static_cast<double>(state[2 * (block + j) + 1]);
-        out[2 * (block + j)] = static_cast<Real>(real);
-        out[2 * (block + j) + 1] = static_cast<Real>(imag);
+        const Real* at = state + 2 * (block + j);
+        Real* to = out + 2 * (block + j);
+        value += real * static_cast<double>(at[0]) + imag * static_cast<double>(at[1]);
+        to[0] = static_cast<Real>((use.adds ? static_cast<double>(to[0]) : 0.0) + use.weight * real);
+        to[1] = static_cast<Real>((use.adds ? static_cast<double>(to[1]) : 0.0) + use.weight * imag);
     }
     return value;
 }
 
-// Works on items: blocks of rows. values: [items, sums].
+// Works on items: blocks of rows. weights: null, or [rows, sums]. values: [items, sums].
 template <class Real>
-Int products(const PauliProducts& of, const Real* states, Real* out, double* values, const Ranges& ranges) {
+Int products(const PauliProducts& of, const Real* states, Real* out, const double* weights, bool adds, double* values,
+             const Ranges& ranges) {
     const Int blocks = of.size / of.block;
     return in_ranges(ranges, [=, &of](Int first, Int last) {
         char* memory = scratch(aside_bytes(of.block));
@@ -171,8 +180,10 @@ Int products(const PauliProducts& of, const Real* states, Real* out, double* val
         for (Int item = first; item < last; ++item) {
             const Int row = item / blocks, block = item % blocks * of.block;
             for (Int sum = 0; sum < of.num_sums; ++sum) {
-                Real* to = out + 2 * (row * of.num_sums + sum) * of.size;
-                values[item * of.num_sums + sum] = product(of, sum, states + 2 * row * of.size, block, to, aside);
+                const Int number = row * of.num_sums + sum;
+                Real* to = out + 2 * (weights ? row : number) * of.size;
+                const Use use{weights ? weights[number] : 1.0, adds || (weights && sum > 0)};
+                values[item * of.num_sums + sum] = product(of, sum, states + 2 * row * of.size, block, to, use, aside);
             }
         }
     });
@@ -181,11 +192,15 @@ Int products(const PauliProducts& of, const Real* states, Real* out, double* val
 }  // namespace
 }  // namespace qx::QX_SET
 
-// Writes H|psi> for each row and sum, [rows, sums, size], and the shares of all blocks of <psi|H|psi>.
-QX_EXPORT_SET(pauli_products, (const void* states, qx::Int single, const qx::sums::PauliProducts* of, void* out,
-                               double* values, qx::Int size, qx::Int each, qx::Int chunk, qx::Int threads, qx::Int slice)) {
+// Writes H|psi> for each row and sum, [rows, sums, size], and the shares of all blocks of <psi|H|psi>. weights: null, or
+// [rows, sums], with which sums are added up to [rows, size]. adds: whether results are added to what is there.
+QX_EXPORT_SET(pauli_products,
+              (const void* states, qx::Int single, const qx::sums::PauliProducts* of, void* out, const double* weights,
+               qx::Int adds, double* values, qx::Int size, qx::Int each, qx::Int chunk, qx::Int threads, qx::Int slice)) {
     const qx::Ranges ranges{size, each, chunk, threads, slice, qx::QX_SET::aside_bytes(of->block)};
     if (single)
-        return qx::QX_SET::products(*of, static_cast<const float*>(states), static_cast<float*>(out), values, ranges);
-    return qx::QX_SET::products(*of, static_cast<const double*>(states), static_cast<double*>(out), values, ranges);
+        return qx::QX_SET::products(*of, static_cast<const float*>(states), static_cast<float*>(out), weights, adds != 0,
+                                    values, ranges);
+    return qx::QX_SET::products(*of, static_cast<const double*>(states), static_cast<double*>(out), weights, adds != 0, values,
+                                ranges);
 }

@@ -39,10 +39,17 @@ class CpuAdjoints(Differentiates):
         """Apply one step to every row in place, as `Batches.run_batch`."""
 
     def apply_sums(
-        self, states: Amplitudes, to: Amplitudes, num_bits: int, sums: Sequence[StoredSum]
+        self,
+        states: Amplitudes,
+        to: Amplitudes,
+        num_bits: int,
+        sums: Sequence[StoredSum],
+        weights: NDArray[np.float64] | None = None,
+        *,
+        adds: bool = False,
     ) -> NDArray[np.float64]:
         """Write H|ψ⟩ for each row and sum, and return the expectation values."""
-        return adjoint.pauli_products(states, to, num_bits, sums, self.threads)
+        return adjoint.pauli_products(adjoint.HostProducts(states, to, num_bits, weights, adds), sums, self.threads)
 
     def prepare_adjoint(
         self, steps: Sequence[Step], num_bits: int, dtype: DTypeLike, wanted: Sequence[NDArray[np.bool_]]
@@ -69,6 +76,7 @@ class CpuAdjoints(Differentiates):
         number: int,
         numbers: NDArray[np.complex128],
         prepared: object,
+        high: int = 0,
     ) -> NDArray[np.complex128] | None:
         """Apply one step to states and cotangents in place, and return the derivatives."""
         assert isinstance(prepared, AdjointSteps)
@@ -81,5 +89,6 @@ class CpuAdjoints(Differentiates):
             return None
         sweep, wanted = known
         floats = np.ascontiguousarray(numbers).view(np.float64).reshape(len(numbers), -1)
-        found = adjoint.run_adjoint(states, cotangents, num_bits, sweep, floats, wanted, self.threads)
+        where = adjoint.HostRows(states, cotangents, num_bits, high)
+        found = adjoint.run_adjoint(where, sweep, floats, wanted, self.threads)
         return found.view(np.complex128) if wanted.any() else None

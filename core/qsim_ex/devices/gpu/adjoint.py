@@ -43,9 +43,19 @@ class GpuAdjoints(Differentiates):
     ) -> None:
         """Apply one step to every row in place, as `Batches.run_batch`."""
 
-    def apply_sums(self, states: Array, to: Array, num_bits: int, sums: Sequence[StoredSum]) -> NDArray[np.float64]:
+    def apply_sums(
+        self,
+        states: Array,
+        to: Array,
+        num_bits: int,
+        sums: Sequence[StoredSum],
+        weights: NDArray[np.float64] | None = None,
+        *,
+        adds: bool = False,
+    ) -> NDArray[np.float64]:
         """Write H|ψ⟩ for each row and sum, and return the expectation values."""
-        return pauli_products.pauli_products(self._runtime, states, to, num_bits, sums)
+        where = pauli_products.DeviceProducts(states, to, num_bits, weights, adds)
+        return pauli_products.pauli_products(self._runtime, where, sums)
 
     def prepare_adjoint(
         self,
@@ -77,12 +87,13 @@ class GpuAdjoints(Differentiates):
         number: int,
         numbers: NDArray[np.complex128],
         prepared: object,
+        high: int = 0,
     ) -> NDArray[np.complex128] | None:
         """Apply one step to states and cotangents in place, and return the derivatives."""
         assert isinstance(prepared, AdjointLaunches)
         sweep = prepared.sweeps[number]
         if sweep is not None:
-            return sweep(self._runtime, adjoint.CotangentRows(states, cotangents, num_bits), numbers)
+            return sweep(self._runtime, adjoint.CotangentRows(states, cotangents, num_bits, high), numbers)
         step, count = prepared.steps[number], int(cotangents.size) // int(states.size)
         self.run_batch(states, num_bits, step, numbers)
         self.run_batch(cotangents, num_bits, step, numbers if len(numbers) == 1 else np.repeat(numbers, count, axis=0))

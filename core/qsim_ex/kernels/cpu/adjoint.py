@@ -8,6 +8,7 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Sequence
 from functools import lru_cache
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,29 +39,31 @@ def wanted_instructions(sweep: NativeSweep, single: bool, numbers: NDArray[np.bo
     return out
 
 
-def run_adjoint(
-    states: Amplitudes,
-    cotangents: Amplitudes,
-    num_bits: int,
-    sweep: NativeSweep,
-    numbers: Floats,
-    wanted: NDArray[np.uint8],
-    threads: int,
-) -> Floats:
+class HostRows(NamedTuple):
+    """States [rows · 2^n] and their cotangents [rows · count · 2^n]; high: the value of the index bits outside."""
+
+    states: Amplitudes
+    cotangents: Amplitudes
+    num_bits: int
+    high: int = 0
+
+
+def run_adjoint(rows: HostRows, sweep: NativeSweep, numbers: Floats, wanted: NDArray[np.uint8], threads: int) -> Floats:
     """Run a sweep on states and their cotangents; return the derivatives with respect to its numbers.
 
-    states: [rows · 2^n]; cotangents: [rows · count · 2^n]. numbers: [rows or 1, 2·numbers]. The result is float64
-    [rows, count, 2·numbers], with respect to real and imaginary parts in turn.
+    numbers: [rows or 1, 2·numbers]. The result is float64 [rows, count, 2·numbers], with respect to real and imaginary
+    parts in turn.
     """
-    rows, count = states.size >> num_bits, cotangents.size // states.size
-    parts = max(1, min(_PARTS // rows, 1 << max(0, num_bits - 12)))
-    sums = np.empty((rows, parts, count, numbers.shape[1]))
+    states, cotangents, num_bits, high = rows
+    number, count = states.size >> num_bits, cotangents.size // states.size
+    parts = max(1, min(_PARTS // number, 1 << max(0, num_bits - 12)))
+    sums = np.empty((number, parts, count, numbers.shape[1]))
     call, chunk = unchecked("run_adjoint"), 0
     single = BY_DTYPE[states.dtype].storage.native_single
-    given = sweep.program, single, address(states), address(cotangents), rows, count, address(numbers), *numbers.shape
+    given = sweep.program, single, address(states), address(cotangents), number, count, address(numbers), *numbers.shape
     threads = pool.worth(4 * cotangents.size, threads)
     slice_ = thresholds.now.native.slice_microseconds
-    while chunk := call(*given, address(wanted), parts, address(sums), chunk, threads, slice_):
+    while chunk := call(*given, address(wanted), parts, address(sums), high, chunk, threads, slice_):
         if chunk == REFUSED:
             raise refusal(call)
     found: Floats = sums.sum(axis=1)
@@ -70,18 +73,28 @@ def run_adjoint(
 _Products = structure("size block num_sums xs_end xs zs_end zs coefficients")
 
 
-def pauli_products(
-    states: Amplitudes, to: Amplitudes, num_bits: int, sums: Sequence[StoredSum], threads: int
-) -> Floats:
-    """Write H|ψ⟩ of each row for each sum H to `to`, [rows, sums, 2^n]; return ⟨ψ|H|ψ⟩, float64 [rows, sums]."""
+class HostProducts(NamedTuple):
+    """States, where H|ψ⟩ goes, with which weights [rows, sums] if sums are added up, and whether it is added there."""
+
+    states: Amplitudes
+    to: Amplitudes
+    num_bits: int
+    weights: Floats | None = None
+    adds: bool = False
+
+
+def pauli_products(where: HostProducts, sums: Sequence[StoredSum], threads: int) -> Floats:
+    """Write H|ψ⟩ of each row for each sum H, [rows, sums, 2^n]; return ⟨ψ|H|ψ⟩, float64 [rows, sums]."""
+    states, to, num_bits, weights, adds = where
     form, _ = _form(num_bits, tuple(sums))
     block = min(_BLOCK, 1 << num_bits)
     rows, blocks = states.size >> num_bits, (1 << num_bits) // block
     values = np.empty((rows, blocks, len(sums)))
     single = BY_DTYPE[states.dtype].storage.native_single
-    given = address(states), single, ctypes.addressof(form), address(to), address(values)
+    own = None if weights is None else np.ascontiguousarray(weights, dtype=np.float64)
+    given = address(states), single, ctypes.addressof(form), address(to), 0 if own is None else address(own), adds
     each = block * len(sums)
-    pool.in_ranges(unchecked("pauli_products"), *given, size=rows * blocks, each=each, threads=threads)
+    pool.in_ranges(unchecked("pauli_products"), *given, address(values), size=rows * blocks, each=each, threads=threads)
     found: Floats = values.sum(axis=1)
     return found
 

@@ -96,7 +96,7 @@ def _filled(arrays: PlanArrays, operands: int) -> Complex:
     made = np.empty(arrays.size - arrays.num_operands, dtype=np.complex128)
     if not made.size:
         return made
-    given = arrays.owner.handle, operands, address(made), _roots()
+    given = arrays.owner.handle, operands, address(made), _roots()[0]
     fill, at = unchecked("plan_fill"), 0
     while left := fill(*given, at, thresholds.now.native.coefficients_at_once):
         if left == REFUSED:
@@ -125,8 +125,10 @@ def _parts(numbers: Complex, ends: Sequence[int]) -> Iterator[Complex]:
 
 
 @lru_cache(maxsize=1)
-def _roots() -> int:
-    return address(roots())
+def _roots() -> tuple[int, Complex]:
+    """Return the address of the roots of unity, and these: threads that begin together may have made others, too."""
+    kept = roots()
+    return address(kept), kept
 
 
 @lru_cache(maxsize=256)
@@ -190,7 +192,7 @@ class _Binder:
         """Run the part of the program that is tables, or all else, on the buffers [rows, total], which are changed."""
         rows, places, incidence, _ = self._program
         given = address(rows), len(rows), address(places), address(incidence), self._num_operands
-        bind, first, stride, table = unchecked("plan_bind"), address(buffers), buffers.strides[0], _roots()
+        bind, first, stride, table = unchecked("plan_bind"), address(buffers), buffers.strides[0], _roots()[0]
         for row in range(len(buffers)):
             if bind(*given, first + row * stride, table, tables) == REFUSED:
                 raise refusal(bind)

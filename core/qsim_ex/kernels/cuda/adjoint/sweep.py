@@ -30,11 +30,12 @@ _QUAD = 16
 
 
 class CotangentRows(NamedTuple):
-    """States, their cotangents, and the index bits of each state."""
+    """States, their cotangents, and the index bits of each state; high: the value of those outside of it."""
 
     states: Array
     cotangents: Array
     num_bits: int
+    high: int = 0
 
     @property
     def number(self) -> int:
@@ -49,8 +50,8 @@ class CotangentRows(NamedTuple):
     def some(self, first: int, count: int) -> CotangentRows:
         """Return some of the states, with their cotangents."""
         begin, end = first << self.num_bits, first + count << self.num_bits
-        return CotangentRows(
-            self.states[begin:end], self.cotangents[begin * self.each : end * self.each], self.num_bits
+        return self._replace(
+            states=self.states[begin:end], cotangents=self.cotangents[begin * self.each : end * self.each]
         )
 
 
@@ -131,7 +132,7 @@ class AdjointSweep:
             runtime.clear(sums)
         sizes = (
             numbers.stride // 2, rows.each << num_bits, width, program.shared.size, self.made.records, tiles, num_bits,
-            lanes, parts, which == rows.each - 1,
+            lanes, parts, which == rows.each - 1, rows.high << num_bits,
         )  # fmt: skip
         (kernel,) = runtime.kernels([interpreter.text(self.precision, numbers.capacity, self.made.seldom)])
         runtime.launch(

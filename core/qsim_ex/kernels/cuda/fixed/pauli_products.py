@@ -42,25 +42,38 @@ class _Words(NamedTuple):
     groups: tuple[_Group, ...]
 
 
-def pauli_products(
-    runtime: Runtime, states: Array, to: Array, num_bits: int, sums: Sequence[StoredSum]
-) -> NDArray[np.float64]:
-    """Write H|ψ⟩ of each row for each sum H to `to`, [rows, sums, 2^n]; return Re ⟨ψ|H|ψ⟩, float64 [rows, sums]."""
+class DeviceProducts(NamedTuple):
+    """States, where H|ψ⟩ goes, with which weights [rows, sums] if sums are added up, and whether it is added there."""
+
+    states: Array
+    to: Array
+    num_bits: int
+    weights: NDArray[np.float64] | None = None
+    adds: bool = False
+
+
+def pauli_products(runtime: Runtime, where: DeviceProducts, sums: Sequence[StoredSum]) -> NDArray[np.float64]:
+    """Write H|ψ⟩ of each row for each sum H, [rows, sums, 2^n]; return Re ⟨ψ|H|ψ⟩, float64 [rows, sums]."""
+    states, to, num_bits, weights, adds = where
     rows, precision = int(states.size) >> num_bits, BY_DTYPE[states.dtype]
     cached = _CACHED - (precision.storage.bytes.bit_length() - 1)
     given = _words(tuple(sums), num_bits, cached)
     words = runtime.upload(given.words)
     coefficients = runtime.upload(given.coefficients.view(np.float64).astype(precision.storage.real))
+    own = runtime.upload(np.ones(1) if weights is None else np.ascontiguousarray(weights, dtype=np.float64))
     chunks = max(0, num_bits - _CHUNK)
     parts, run = min(_PARTS, chunks), max(0, chunks - _PARTS)
     found = np.zeros((rows, len(sums)))
     values = runtime.empty(rows * len(given.groups) << parts, np.float64)
     for number, group in enumerate(given.groups):
-        adds = number > 0 and given.groups[number - 1].sum == group.sum
-        sizes = group.begin, group.end, group.sum, len(sums), given.strings_at, num_bits, parts, run, adds
+        later = number > 0 and (weights is not None or given.groups[number - 1].sum == group.sum)
+        sizes = (
+            group.begin, group.end, group.sum, len(sums), given.strings_at, num_bits, parts, run, adds or later,
+            weights is not None,
+        )  # fmt: skip
         launch(
             runtime, "pauli_products", precision, rows << parts, THREADS,
-            states, to, values[number * rows << parts :], words, coefficients,
+            states, to, values[number * rows << parts :], words, coefficients, own,
             ByValue(np.array(sizes, dtype=np.uint64)), bits_of(group.order),
         )  # fmt: skip
     shares = runtime.download(values).reshape(len(given.groups), rows, -1).sum(axis=2)

@@ -251,6 +251,7 @@ struct Sizes {
     u64 lanes;    // 2^lanes threads work on a tile; others of the warp take part in barriers alone
     u64 parts;    // 2^parts blocks share a row
     u64 last;     // whether the state is written back
+    u64 high;     // the index bits outside of the states
 };
 
 extern "C" __global__ void __launch_bounds__(BOUNDS) adjoint(
@@ -296,6 +297,7 @@ extern "C" __global__ void __launch_bounds__(BOUNDS) adjoint(
             from.load(l, cotangent, there_are);
             from.load(x, state, there_are);
         }
+        const u64 whole = sizes.high | outside;
         while (true) {
             const unsigned head = words.w[at], kind = head & 127;
             const bool collected = head & COLLECTED;
@@ -314,7 +316,7 @@ extern "C" __global__ void __launch_bounds__(BOUNDS) adjoint(
                 at += 2;
                 continue;
             }
-            const bool outer = !(head >> 24) || (outside & wide(words.w, at + OUTSIDE)) == wide(words.w, at + OUTSIDE_VALUE);
+            const bool outer = !(head >> 24) || (whole & wide(words.w, at + OUTSIDE)) == wide(words.w, at + OUTSIDE_VALUE);
             const bool inner = (t & (head >> 8 & 0xff)) == (head >> 16 & 0xff);
             if (kind >= PHASE && kind < MIX_1) {
                 const unsigned which = words.w[at + WHICH];
@@ -356,7 +358,7 @@ extern "C" __global__ void __launch_bounds__(BOUNDS) adjoint(
 #pragma unroll 1
                 for (unsigned k = 0; k < reads; ++k) {
                     const int word = at + REST + 3 * (int)k;
-                    block ^= (unsigned)(__popcll(outside & wide(words.w, word)) & 1) << words.w[word + 2];
+                    block ^= (unsigned)(__popcll(whole & wide(words.w, word)) & 1) << words.w[word + 2];
                 }
                 of.it.s ^= block;
 #pragma unroll

@@ -49,16 +49,20 @@ struct Group {
     u64 strings_at;  // where Z-parts begin among the words
     u64 bits, parts, run;  // a thread block has 2^run chunks of 2048 amplitudes, one behind the other
     u64 adds;        // whether results are added to what is there
+    u64 weighted;    // whether the sums of a row are added up, with factors
 };
 
 extern "C" __global__ void __launch_bounds__(256) pauli_products(
     const mem* states, mem* out, double* values, const u64* words, const amp* coefficients,
-    const Group group, const Bits order)  // out: [rows, sums, 2^bits]; values: [rows, 2^parts]
+    const double* factors,  // [rows, sums], or none
+    const Group group, const Bits order)  // out: [rows, sums, 2^bits], or [rows, 2^bits] with factors; values: [rows, 2^parts]
 {
     __shared__ double shares[256];
     const u64 size = 1ull << group.bits, row = blockIdx.x >> group.parts;
     const mem* const state = states + (row << group.bits);
-    mem* const to = out + (row * group.sums + group.sum << group.bits);
+    const u64 own = row * group.sums + group.sum;
+    mem* const to = out + ((group.weighted ? row : own) << group.bits);
+    const real weight = group.weighted ? factors[own] : 1;
     const u64* const zs = words + group.strings_at;  // words: each X-part and where its strings end; Z-parts
     const bool small = group.bits < 11;
     double value = 0;
@@ -93,6 +97,8 @@ extern "C" __global__ void __launch_bounds__(256) pauli_products(
             if (small && i >= size) continue;
             const amp a = state[i];
             value += found[k].x * a.x + found[k].y * a.y;
+            found[k].x *= weight;
+            found[k].y *= weight;
             if (group.adds) {
                 const amp before = to[i];
                 found[k].x += before.x;
