@@ -10,6 +10,7 @@ from numpy.typing import DTypeLike, NDArray
 
 from qsim_ex.circuit.observables import StoredSum
 from qsim_ex.devices.base import Buffer
+from qsim_ex.steps.reversed import ReversedSweep
 from qsim_ex.steps.step import Step
 
 
@@ -45,3 +46,26 @@ class Differentiates(ABC):
         Re ⟨cotangent|state⟩ behind the step changes with a number z of the step, as Re(conj(g)·dz), while the
         cotangent behind it and the state before it stay.
         """
+
+    def prepare_reversed(
+        self,
+        sweeps: Sequence[ReversedSweep],
+        num_bits: int,
+        dtype: DTypeLike,
+        wanted: Sequence[NDArray[np.bool_]],
+        compile: str,  # noqa: ARG002  (for devices that write kernels)
+    ) -> object:
+        """Get ready to run a plan's sweeps backwards; wanted: as in `prepare_adjoint`, compile: as in `prepare`."""
+        return self.prepare_adjoint([one.sweep for one in sweeps], num_bits, dtype, wanted)
+
+    def run_reversed(
+        self,
+        states: Buffer,
+        cotangents: Buffer,
+        num_bits: int,
+        numbers: Sequence[NDArray[np.complex128]],
+        prepared: object,
+    ) -> list[NDArray[np.complex128] | None]:
+        """Run all sweeps that are prepared, one behind the other; return the derivatives of each."""
+        given = states, cotangents, num_bits
+        return [self.run_adjoint(*given, number, own, prepared) for number, own in enumerate(numbers)]

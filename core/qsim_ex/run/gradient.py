@@ -39,6 +39,7 @@ from qsim_ex.planning.coefficients.pullback import LEFT_OUT, depending, pull_bac
 from qsim_ex.planning.compiled import check_cancelled
 from qsim_ex.precision import AmplitudeDtype, PrecisionName
 from qsim_ex.program.one_state import unitary_program
+from qsim_ex.run.reversed_plan import reversed_plan
 from qsim_ex.steps.layout import Layout
 from qsim_ex.steps.plan import Plan
 
@@ -164,16 +165,20 @@ def _differentiate(task: _Task, which: NDArray[np.intp], values: Values, jacobia
     device, dtype, num_wires = task.device, task.options.dtype, task.sweep.template.num_qubits
     operands = task.sweep.operands(which)
     states = Batch(device, num_wires, len(which), dtype)
-    plan = plan_of(
-        task.work, num_wires, states.layout, device.batch_shape(dtype), states.fresh, None, states.fresh != 0
-    )
+    shape = replace(device.batch_shape(dtype), left_out=LEFT_OUT)
+    plan = plan_of(task.work, num_wires, states.layout, shape, states.fresh, None, states.fresh != 0)
     states.layout = at.begun_as(states.layout, plan.start)
     states.run(plan, prepare(plan, operands, (device,), dtype, task.options.compile, rows=True), check_cancelled)
     cotangents = device.allocate(len(which) * len(task.observables) << num_wires, dtype)
     values[:] = device.apply_sums(states.buffer, cotangents, num_wires, _stored(task.observables, states.layout))
-    if task.backwards.work.instructions:
-        found = _backwards(task, states, cotangents, task.backwards.operands(operands))
-        jacobian[:] = pulled(task.sweep, which, task.backwards.pulled(found, operands.shape[1]))
+    if not task.backwards.work.instructions:
+        return
+    backwards = reversed_plan(plan, device, dtype, task.wanted.tobytes(), task.options.compile)
+    if backwards is not None:
+        jacobian[:] = pulled(task.sweep, which, backwards.run(states.buffer, cotangents, num_wires, operands))
+        return
+    found = _backwards(task, states, cotangents, task.backwards.operands(operands))
+    jacobian[:] = pulled(task.sweep, which, task.backwards.pulled(found, operands.shape[1]))
 
 
 @lru_cache(maxsize=16)

@@ -1,0 +1,75 @@
+"""A plan of sweeps backwards: states and cotangents become as small again as the plan began with, see `steps.reversed`.
+
+An item that takes ψ to Cψ has the inverse V = C†, which takes ψ to Vψ and λ to Vλ. A value changes by −2·Re⟨Vλ|dV|ψ⟩,
+and the numbers of V are the conjugates of those of C.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from qsim_ex.circuit.derivatives import add_at
+from qsim_ex.devices.adjoint import Differentiates
+from qsim_ex.devices.base import Buffer
+from qsim_ex.execution.prepare import bound_rows
+from qsim_ex.planning.coefficients.pullback import depending, pull_back
+from qsim_ex.precision import AmplitudeDtype
+from qsim_ex.steps.plan import Plan
+from qsim_ex.steps.reversed import ReversedSweep, reversed_sweep
+from qsim_ex.steps.step import Sweep, ZeroFill
+
+Complex = NDArray[np.complex128]
+
+
+@dataclass(frozen=True, eq=False)
+class ReversedPlan:
+    """The sweeps of a plan backwards, from the last one to the first that has a number that is differentiated.
+
+    steps: of which of the plan's steps each sweep is the inverse. prepared: the sweeps, as the device has prepared
+    them.
+    """
+
+    plan: Plan
+    steps: tuple[int, ...]
+    sweeps: Sequence[ReversedSweep]
+    device: Differentiates
+    prepared: object
+
+    def run(self, states: Buffer, cotangents: Buffer, num_bits: int, operands: Complex) -> Complex:
+        """Take states and cotangents back; return cotangents of the operands, [rows, observables, operands]."""
+        bound = bound_rows(self.plan, operands)
+        packed, places = list(bound), self.plan.coefficients.packed
+        own = [packed[step][:, one.sources].conj() for step, one in zip(self.steps, self.sweeps, strict=True)]
+        each = len(cotangents) // len(states)
+        found = np.zeros((len(states) >> num_bits, each, self.plan.coefficients.size()), dtype=np.complex128)
+        derivatives = self.device.run_reversed(states, cotangents, num_bits, own, self.prepared)
+        for step, one, some in zip(self.steps, self.sweeps, derivatives, strict=True):
+            if some is not None:  # Re(conj(g)·dv) is Re(g·dz) for v = conj(z)
+                add_at(found, places[step][one.sources], -2 * some)
+        return pull_back(self.plan.coefficients, bound.buffer, found)
+
+
+@lru_cache(maxsize=64)
+def reversed_plan(
+    plan: Plan, device: Differentiates, dtype: AmplitudeDtype, wanted: bytes, compile: str
+) -> ReversedPlan | None:
+    """Return a plan backwards; None if one of the steps is no sweep.
+
+    wanted: the flags of the operands that are differentiated, bool [operands].
+    """
+    flags = depending(plan.coefficients, np.frombuffer(wanted, dtype=np.bool_))
+    needed = [flags.take(places) for places in plan.coefficients.packed]
+    first = next((number for number, some in enumerate(needed) if some.any()), len(needed))
+    numbers = [number for number in reversed(range(first, len(needed))) if not isinstance(plan.steps[number], ZeroFill)]
+    steps = [plan.steps[number] for number in numbers]
+    sweeps = [reversed_sweep(step) for step in steps if isinstance(step, Sweep)]
+    if len(sweeps) < len(steps):
+        return None
+    own = [needed[number][one.sources] for number, one in zip(numbers, sweeps, strict=True)]
+    prepared = device.prepare_reversed(sweeps, plan.num_wires, dtype, own, compile)
+    return ReversedPlan(plan, tuple(numbers), sweeps, device, prepared)
