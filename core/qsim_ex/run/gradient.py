@@ -169,16 +169,16 @@ def _differentiate(task: _Task, which: NDArray[np.intp], values: Values, jacobia
     plan = plan_of(task.work, num_wires, states.layout, shape, states.fresh, None, states.fresh != 0)
     states.layout = at.begun_as(states.layout, plan.start)
     states.run(plan, prepare(plan, operands, (device,), dtype, task.options.compile, rows=True), check_cancelled)
+    nothing = not task.backwards.work.instructions
+    backwards = None if nothing else reversed_plan(plan, device, dtype, task.wanted.tobytes(), task.options.compile)
+    numbers = backwards.bind(operands) if backwards else None  # while the device works
     cotangents = device.allocate(len(which) * len(task.observables) << num_wires, dtype)
     values[:] = device.apply_sums(states.buffer, cotangents, num_wires, _stored(task.observables, states.layout))
-    if not task.backwards.work.instructions:
-        return
-    backwards = reversed_plan(plan, device, dtype, task.wanted.tobytes(), task.options.compile)
-    if backwards is not None:
-        jacobian[:] = pulled(task.sweep, which, backwards.run(states.buffer, cotangents, num_wires, operands))
-        return
-    found = _backwards(task, states, cotangents, task.backwards.operands(operands))
-    jacobian[:] = pulled(task.sweep, which, task.backwards.pulled(found, operands.shape[1]))
+    if backwards is not None and numbers is not None:
+        jacobian[:] = pulled(task.sweep, which, backwards.run(states.buffer, cotangents, num_wires, numbers))
+    elif not nothing:
+        found = _backwards(task, states, cotangents, task.backwards.operands(operands))
+        jacobian[:] = pulled(task.sweep, which, task.backwards.pulled(found, operands.shape[1]))
 
 
 @lru_cache(maxsize=16)

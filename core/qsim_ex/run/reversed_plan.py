@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,6 +27,13 @@ from qsim_ex.steps.step import Sweep, ZeroFill
 Complex = NDArray[np.complex128]
 
 
+class BackwardsNumbers(NamedTuple):
+    """The whole coefficient buffers of a plan, [rows or 1, size], and the packed numbers of each sweep backwards."""
+
+    buffer: Complex
+    own: list[Complex]
+
+
 @dataclass(frozen=True, eq=False)
 class ReversedPlan:
     """The sweeps of a plan backwards, from the last one to the first that has a number that is differentiated.
@@ -40,18 +48,23 @@ class ReversedPlan:
     device: Differentiates
     prepared: object
 
-    def run(self, states: Buffer, cotangents: Buffer, num_bits: int, operands: Complex) -> Complex:
-        """Take states and cotangents back; return cotangents of the operands, [rows, observables, operands]."""
+    def bind(self, operands: Complex) -> BackwardsNumbers:
+        """Return the numbers for operands, complex128 [rows or 1, total]."""
         bound = bound_rows(self.plan, operands)
-        packed, places = list(bound), self.plan.coefficients.packed
+        packed = list(bound)
         own = [packed[step][:, one.sources].conj() for step, one in zip(self.steps, self.sweeps, strict=True)]
+        return BackwardsNumbers(bound.buffer, own)
+
+    def run(self, states: Buffer, cotangents: Buffer, num_bits: int, numbers: BackwardsNumbers) -> Complex:
+        """Take states and cotangents back; return cotangents of the operands, [rows, observables, operands]."""
+        places = self.plan.coefficients.packed
         each = len(cotangents) // len(states)
         found = np.zeros((len(states) >> num_bits, each, self.plan.coefficients.size()), dtype=np.complex128)
-        derivatives = self.device.run_reversed(states, cotangents, num_bits, own, self.prepared)
+        derivatives = self.device.run_reversed(states, cotangents, num_bits, numbers.own, self.prepared)
         for step, one, some in zip(self.steps, self.sweeps, derivatives, strict=True):
             if some is not None:  # Re(conj(g)·dv) is Re(g·dz) for v = conj(z)
                 add_at(found, places[step][one.sources], -2 * some)
-        return pull_back(self.plan.coefficients, bound.buffer, found)
+        return pull_back(self.plan.coefficients, numbers.buffer, found)
 
 
 @lru_cache(maxsize=64)

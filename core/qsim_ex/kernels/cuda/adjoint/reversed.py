@@ -18,7 +18,7 @@ from qsim_ex.kernels.cuda.compile.choosing import KernelChooser, text_of
 from qsim_ex.kernels.cuda.fixed import batch_sums
 from qsim_ex.kernels.cuda.fixed.fixed import OF_SUMS, over
 from qsim_ex.kernels.cuda.interpret.packing import pack
-from qsim_ex.kernels.cuda.runtime import Array, ByValue, Runtime
+from qsim_ex.kernels.cuda.runtime import Array, ByValue, LoadedKernel, Runtime
 from qsim_ex.precision import Precision
 from qsim_ex.steps.reversed import ReversedSweep
 
@@ -58,6 +58,13 @@ class ReversedKernels:
         return [cast(CollectingKernel | None, next(found)) if written else None for written in can]
 
 
+class _Ready(NamedTuple):
+    """A written kernel, and what the driver calls it."""
+
+    kernel: CollectingKernel
+    function: LoadedKernel
+
+
 class _Queued(NamedTuple):
     """The sums of a written sweep in the making: of each row and cotangent, [rows, each, width], on the device."""
 
@@ -81,14 +88,15 @@ class ReversedSweeps:
         self._runtime, self._kernels, self._sweeps = runtime, kernels, sweeps
         self._given = num_bits, precision, compile
         self._precision = precision
-        self._found: list[CollectingKernel | None] = [None] * len(sweeps)
+        self._found: list[_Ready | None] = [None] * len(sweeps)
         self._interpreted: dict[int, AdjointSweep] = {}
         if compile == "always":
             self._choose()
 
     def _choose(self) -> None:
-        self._found = self._kernels.of(self._sweeps, *self._given)
-        self._runtime.kernels([text_of(kernel) for kernel in self._found if kernel])
+        kernels = self._kernels.of(self._sweeps, *self._given)
+        functions = iter(self._runtime.kernels([text_of(kernel) for kernel in kernels if kernel]))
+        self._found = [_Ready(kernel, next(functions)) if kernel else None for kernel in kernels]
 
     def run(self, rows: CotangentRows, numbers: Sequence[Complex]) -> list[Complex | None]:
         """Run all sweeps on states and cotangents; return derivatives [rows, count, numbers] of each that has some."""
@@ -96,8 +104,8 @@ class ReversedSweeps:
         if written and None in self._found and self._given[2] == "auto":
             self._choose()
         made = [
-            self._queue(kernel, rows, own) if kernel and written else self._interpret(number, rows, own)
-            for number, (kernel, own) in enumerate(zip(self._found, numbers, strict=True))
+            self._queue(ready, rows, own) if ready and written else self._interpret(number, rows, own)
+            for number, (ready, own) in enumerate(zip(self._found, numbers, strict=True))
         ]
         return [
             _derivatives(self._runtime, one, rows, own) if isinstance(one, _Queued) else one
@@ -111,10 +119,10 @@ class ReversedSweeps:
             self._interpreted[number] = interpreted.prepared(self._runtime, sweep, self._precision, wanted)
         return self._interpreted[number](self._runtime, rows, numbers)
 
-    def _queue(self, kernel: CollectingKernel, rows: CotangentRows, numbers: Complex) -> _Queued:
+    def _queue(self, ready: _Ready, rows: CotangentRows, numbers: Complex) -> _Queued:
         """Queue a written sweep for all rows and cotangents."""
         runtime, real = self._runtime, self._precision.storage.real.type
-        (function,) = runtime.kernels([text_of(kernel)])
+        kernel, function = ready
         warps = kernel.threads >> 5
         width = kernel.sums // warps
         tiles = rows.num_bits - kernel.skipped_bits
