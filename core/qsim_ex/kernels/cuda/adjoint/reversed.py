@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from qsim_ex.kernels.cuda.adjoint import sweep as interpreted
 from qsim_ex.kernels.cuda.adjoint.sweep import AdjointSweep, Complex, CotangentRows
 from qsim_ex.kernels.cuda.adjoint.write.kernel import CollectingKernel, CollectingSweep, emit, is_written
+from qsim_ex.kernels.cuda.adjoint.write.pieces import pieces
 from qsim_ex.kernels.cuda.compile.choosing import KernelChooser, text_of
 from qsim_ex.kernels.cuda.fixed import batch_sums
 from qsim_ex.kernels.cuda.fixed.fixed import OF_SUMS, over
@@ -50,12 +51,13 @@ class ReversedKernels:
 
     def of(
         self, sweeps: Sequence[CollectingSweep], num_bits: int, precision: Precision, compile: str
-    ) -> list[CollectingKernel | None]:
-        """Return the kernel of each sweep that has one; None for those that are to be interpreted."""
-        can = [is_written(sweep, precision) for sweep in sweeps]
-        some = [sweep for sweep, written in zip(sweeps, can, strict=True) if written]
-        found = iter(self._chooser.kernels([*some], num_bits, precision, compile))
-        return [cast(CollectingKernel | None, next(found)) if written else None for written in can]
+    ) -> list[list[CollectingKernel]]:
+        """Return the kernels of each sweep, one behind another; none for those that are to be interpreted."""
+        parts = [pieces(sweep) if is_written(sweep, precision) else () for sweep in sweeps]
+        every = [piece for some in parts for piece in some]
+        found = iter(self._chooser.kernels([*every], num_bits, precision, compile))
+        grouped = [[cast(CollectingKernel | None, next(found)) for _ in some] for some in parts]
+        return [[kernel for kernel in some if kernel] if None not in some else [] for some in grouped]
 
 
 class _Ready(NamedTuple):
@@ -88,27 +90,27 @@ class ReversedSweeps:
         self._runtime, self._kernels, self._sweeps = runtime, kernels, sweeps
         self._given = num_bits, precision, compile
         self._precision = precision
-        self._found: list[_Ready | None] = [None] * len(sweeps)
+        self._found: list[list[_Ready]] = [[] for _ in sweeps]
         self._interpreted: dict[int, AdjointSweep] = {}
         if compile == "always":
             self._choose()
 
     def _choose(self) -> None:
         kernels = self._kernels.of(self._sweeps, *self._given)
-        functions = iter(self._runtime.kernels([text_of(kernel) for kernel in kernels if kernel]))
-        self._found = [_Ready(kernel, next(functions)) if kernel else None for kernel in kernels]
+        functions = iter(self._runtime.kernels([text_of(kernel) for some in kernels for kernel in some]))
+        self._found = [[_Ready(kernel, next(functions)) for kernel in some] for some in kernels]
 
     def run(self, rows: CotangentRows, numbers: Sequence[Complex]) -> list[Complex | None]:
         """Run all sweeps on states and cotangents; return derivatives [rows, count, numbers] of each that has some."""
         written = rows.number <= MOST_ROWS
-        if written and None in self._found and self._given[2] == "auto":
+        if written and [] in self._found and self._given[2] == "auto":
             self._choose()
         made = [
-            self._queue(ready, rows, own) if ready and written else self._interpret(number, rows, own)
-            for number, (ready, own) in enumerate(zip(self._found, numbers, strict=True))
+            [self._queue(ready, rows, own) for ready in some] if some and written else self._interpret(number, rows, own)
+            for number, (some, own) in enumerate(zip(self._found, numbers, strict=True))
         ]
         return [
-            _derivatives(self._runtime, one, rows, own) if isinstance(one, _Queued) else one
+            _derivatives(self._runtime, one, rows, own) if isinstance(one, list) else one
             for one, own in zip(made, numbers, strict=True)
         ]
 
@@ -156,12 +158,19 @@ def _fold(runtime: Runtime, sums: Array, total: Array, parts: int, width: int) -
     over(runtime, "fold_rows", OF_SUMS, width, between, total, width, rows, width)
 
 
-def _derivatives(runtime: Runtime, queued: _Queued, rows: CotangentRows, numbers: Complex) -> Complex | None:
-    """Wait for the sums of a sweep, and return its derivatives."""
-    kernel, totals, width = queued
-    if not width:
+def _derivatives(
+    runtime: Runtime, queued: Sequence[_Queued], rows: CotangentRows, numbers: Complex
+) -> Complex | None:
+    """Wait for the sums of a sweep's pieces, and return its derivatives."""
+    some = [one for one in queued if one.width]
+    if not some:
         return None
-    assert kernel.derivatives is not None
-    sums = runtime.download(totals).reshape(rows.number, rows.each, width)
-    own = [numbers[row if len(numbers) > 1 else 0] for row in range(rows.number)]
-    return np.array([[kernel.derivatives(one, v) for one in some] for some, v in zip(sums, own, strict=True)])
+    found = np.zeros((rows.number, rows.each, numbers.shape[1]), dtype=np.complex128)
+    for kernel, totals, width in some:
+        sums = runtime.download(totals).reshape(rows.number, rows.each, width)
+        assert kernel.derivatives is not None
+        for row in range(rows.number):
+            own = numbers[row if len(numbers) > 1 else 0]
+            for which in range(rows.each):
+                found[row, which] += kernel.derivatives(sums[row, which], own)
+    return found
