@@ -83,6 +83,7 @@ KERNELS = (
     ("marginals.cu", "marginals"),
     ("paulis.cu", "paulis"),
     ("pauli_products.cu", "pauli_products"),
+    ("pauli_tiles.cu", "pauli_tiles"),
 )
 """Every fixed kernel: its file and its name."""
 
