@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -48,6 +48,12 @@ class ReversedPlan:
     device: Differentiates
     prepared: object
 
+    @cached_property
+    def places(self) -> list[NDArray[np.int64]]:
+        """Where in the plan's coefficient buffer the numbers of each sweep backwards are."""
+        packed = self.plan.coefficients.packed
+        return [packed[step][one.sources] for step, one in zip(self.steps, self.sweeps, strict=True)]
+
     def bind(self, operands: Complex) -> BackwardsNumbers:
         """Return the numbers for operands, complex128 [rows or 1, total]."""
         bound = bound_rows(self.plan, operands)
@@ -57,13 +63,13 @@ class ReversedPlan:
 
     def run(self, states: Buffer, cotangents: Buffer, num_bits: int, numbers: BackwardsNumbers) -> Complex:
         """Take states and cotangents back; return cotangents of the operands, [rows, observables, operands]."""
-        places = self.plan.coefficients.packed
         each = len(cotangents) // len(states)
         found = np.zeros((len(states) >> num_bits, each, self.plan.coefficients.size()), dtype=np.complex128)
         derivatives = self.device.run_reversed(states, cotangents, num_bits, numbers.own, self.prepared)
-        for step, one, some in zip(self.steps, self.sweeps, derivatives, strict=True):
-            if some is not None:  # Re(conj(g)·dv) is Re(g·dz) for v = conj(z)
-                add_at(found, places[step][one.sources], -2 * some)
+        some = [number for number, one in enumerate(derivatives) if one is not None]
+        if some:  # Re(conj(g)·dv) is Re(g·dz) for v = conj(z)
+            own = np.concatenate([one for one in derivatives if one is not None], axis=2)
+            add_at(found, np.concatenate([self.places[number] for number in some]), -2 * own)
         return pull_back(self.plan.coefficients, numbers.buffer, found)
 
 

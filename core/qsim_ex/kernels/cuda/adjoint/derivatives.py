@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property, lru_cache
 from typing import NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
+from qsim_ex.circuit.derivatives import add_at
 from qsim_ex.circuit.ops import Entry
 from qsim_ex.kernels.cuda.adjoint.write.structure import Part, Product
 
@@ -44,6 +46,11 @@ class _Matrices(NamedTuple):
     sums: Places
     factors: Complex
 
+    def moved(self, begin: int, first: int) -> Self:
+        """Return the same for numbers and sums that begin elsewhere."""
+        entries = np.where(self.entries < 0, self.entries, self.entries + begin)
+        return self._replace(entries=entries, sums=self.sums + first)
+
 
 @dataclass(frozen=True, eq=False)
 class Derivatives:
@@ -70,6 +77,31 @@ class Derivatives:
         grouped = tuple(_group([one for one in matrices if len(one.entries) == size]) for size in sizes)
         return cls(count, np.array(phases, dtype=np.int64).reshape(-1, 2).T, grouped, tuple(tables))
 
+    @classmethod
+    def joined(cls, parts: Sequence[tuple[Self, int, int]]) -> Self:
+        """Return those of several kernels, each with where its numbers and its sums begin among those of all."""
+        count = max([begin + one.count for one, begin, _ in parts], default=0)
+        phases = [one.phases + [[begin], [first]] for one, begin, first in parts]
+        tables = [
+            TableSums(table.at + begin, table.reads, table.first + first)
+            for one, begin, first in parts
+            for table in one.tables
+        ]
+        moved = [matrices.moved(begin, first) for one, begin, first in parts for matrices in one.matrices]
+        sizes = sorted({matrices.entries.shape[1] for matrices in moved})
+        grouped = tuple(_joined([one for one in moved if one.entries.shape[1] == size]) for size in sizes)
+        return cls(count, np.concatenate([np.zeros((2, 0), dtype=np.int64), *phases], axis=1), grouped, tuple(tables))
+
+    @cached_property
+    def _entries(self) -> list[tuple[Places, Places]]:
+        """Of tables of one size the numbers of their entries, and their sums, each int [tables, 2^reads]."""
+        found = []
+        for reads in sorted({table.reads for table in self.tables}):
+            some = [(table.at, table.first) for table in self.tables if table.reads == reads]
+            begins = np.array(some, dtype=np.int64).T[:, :, None] + np.arange(1 << reads)
+            found.append((begins[0], begins[1]))
+        return found
+
     def __call__(self, sums: Floats, numbers: Complex) -> Complex:
         """Return derivatives with respect to the numbers v of one row, complex128 [count].
 
@@ -77,19 +109,29 @@ class Derivatives:
         """
         found = np.zeros(self.count + len(_CONSTANTS), dtype=np.complex128)
         factors, of_factors = self.phases
-        np.add.at(found, factors, -1j * numbers[factors] * sums[of_factors])
-        for at, reads, first in self.tables:
-            size = 1 << reads
-            entries = np.arange(size)
-            signs = 1 - 2.0 * (np.bitwise_count(entries[:, None] & entries) & 1)
-            here = slice(at, at + size)
-            found[here] -= 1j * numbers[here] * (signs @ sums[first : first + size]) / size
+        parts = [(factors, -1j * numbers[factors] * sums[of_factors])]
+        for entries, of_entries in self._entries:
+            own = sums[of_entries] @ _signs(entries.shape[1]) / entries.shape[1]
+            parts.append((entries.ravel(), (-1j * numbers[entries] * own).ravel()))
         known = np.concatenate([numbers, [0, 1, -1]])
         for one in self.matrices:
             k = np.zeros(one.entries.size, dtype=np.complex128)
-            np.add.at(k, one.to, one.factors * sums[one.sums])
-            np.add.at(found, one.entries, -known[one.entries] @ k.reshape(one.entries.shape))
+            if one.to.size:
+                add_at(k, one.to, one.factors * sums[one.sums])
+            parts.append(
+                (one.entries.ravel() % len(found), -(known[one.entries] @ k.reshape(one.entries.shape)).ravel())
+            )
+        places, values = (np.concatenate(some) for some in zip(*parts, strict=True))
+        if places.size:
+            add_at(found, places, values)
         return found[: self.count]
+
+
+@lru_cache(maxsize=8)
+def _signs(size: int) -> Floats:
+    """Return the signs of a table's entries in its sums, which are those of a Walsh–Hadamard transform."""
+    entries = np.arange(size)
+    return 1 - 2.0 * (np.bitwise_count(entries[:, None] & entries) & 1)
 
 
 def _group(matrices: Sequence[MatrixSums]) -> _Matrices:
@@ -114,4 +156,15 @@ def _group(matrices: Sequence[MatrixSums]) -> _Matrices:
         np.array(places, dtype=np.int64),
         np.array(sums, dtype=np.int64),
         np.array(factors, dtype=np.complex128),
+    )
+
+
+def _joined(matrices: Sequence[_Matrices]) -> _Matrices:
+    """Return matrices of one size, group after group."""
+    begins = np.cumsum([0, *[one.entries.size for one in matrices]])
+    return _Matrices(
+        np.concatenate([one.entries for one in matrices]),
+        np.concatenate([one.to + begin for one, begin in zip(matrices, begins, strict=False)]),
+        np.concatenate([one.sums for one in matrices]),
+        np.concatenate([one.factors for one in matrices]),
     )

@@ -6,12 +6,14 @@ All are queued before the first sum is read, so the GPU does not wait for the ho
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import NamedTuple, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
-from qsim_ex.kernels.cuda.adjoint import sweep as interpreted
+from qsim_ex.kernels.cuda.adjoint import sweep as interpreter
+from qsim_ex.kernels.cuda.adjoint.derivatives import Derivatives
 from qsim_ex.kernels.cuda.adjoint.sweep import AdjointSweep, Complex, CotangentRows
 from qsim_ex.kernels.cuda.adjoint.write.kernel import CollectingKernel, CollectingSweep, emit, is_written
 from qsim_ex.kernels.cuda.adjoint.write.pieces import pieces
@@ -61,18 +63,16 @@ class ReversedKernels:
 
 
 class _Ready(NamedTuple):
-    """A written kernel, and what the driver calls it."""
+    """A written kernel, what the driver calls it, and where its sums begin among those of all."""
 
     kernel: CollectingKernel
     function: LoadedKernel
+    first: int
 
-
-class _Queued(NamedTuple):
-    """The sums of a written sweep in the making: of each row and cotangent, [rows, each, width], on the device."""
-
-    kernel: CollectingKernel
-    totals: Array
-    width: int
+    @property
+    def width(self) -> int:
+        """The number of its sums."""
+        return self.kernel.sums // (self.kernel.threads >> 5)
 
 
 class ReversedSweeps:
@@ -90,47 +90,72 @@ class ReversedSweeps:
         self._runtime, self._kernels, self._sweeps = runtime, kernels, sweeps
         self._given = num_bits, precision, compile
         self._precision = precision
-        self._found: list[list[_Ready]] = [[] for _ in sweeps]
+        self._ready: list[list[_Ready]] = [[] for _ in sweeps]
         self._interpreted: dict[int, AdjointSweep] = {}
+        self._begins = np.cumsum([0, *[len(sweep.wanted) for sweep in sweeps]]).tolist()
+        self._width, self._derivatives = 0, Derivatives.joined([])
         if compile == "always":
             self._choose()
 
     def _choose(self) -> None:
         kernels = self._kernels.of(self._sweeps, *self._given)
         functions = iter(self._runtime.kernels([text_of(kernel) for some in kernels for kernel in some]))
-        self._found = [[_Ready(kernel, next(functions)) for kernel in some] for some in kernels]
+        self._ready, self._width, parts = [], 0, []
+        for some, begin in zip(kernels, self._begins, strict=False):
+            self._ready.append([])
+            for kernel in some:
+                self._ready[-1].append(_Ready(kernel, next(functions), self._width))
+                parts.append((kernel.derivatives, begin, self._width))
+                self._width += self._ready[-1][-1].width
+        self._derivatives = Derivatives.joined(parts)
 
     def run(self, rows: CotangentRows, numbers: Sequence[Complex]) -> list[Complex | None]:
-        """Run all sweeps on states and cotangents; return derivatives [rows, count, numbers] of each that has some."""
+        """Run all sweeps on states and cotangents; return derivatives [rows, count, numbers] of each."""
         written = rows.number <= MOST_ROWS
-        if written and [] in self._found and self._given[2] == "auto":
+        if written and [] in self._ready and self._given[2] == "auto":
             self._choose()
-        made = [
-            [self._queue(ready, rows, own) for ready in some] if some and written else self._interpret(number, rows, own)
-            for number, (some, own) in enumerate(zip(self._found, numbers, strict=True))
-        ]
-        return [
-            _derivatives(self._runtime, one, rows, own) if isinstance(one, list) else one
-            for one, own in zip(made, numbers, strict=True)
-        ]
+        sums = self._runtime.empty(max(1, rows.number * rows.each * self._width), np.float64)
+        interpreted = [False] * len(numbers)
+        found: list[Complex | None] = [None] * len(numbers)
+        for number, (some, own) in enumerate(zip(self._ready, numbers, strict=True)):
+            interpreted[number] = not (some and written)
+            if interpreted[number]:
+                found[number] = self._interpret(number, rows, own)
+                continue
+            for ready in some:
+                self._queue(ready, rows, own, sums)
+        if all(interpreted):
+            return found
+        derivatives = self._derived(self._runtime.download(sums).reshape(rows.number, rows.each, -1), numbers)
+        for number, (begin, end) in enumerate(pairwise(self._begins)):
+            if not interpreted[number]:
+                found[number] = derivatives[:, :, begin:end]
+        return found
+
+    def _derived(self, sums: NDArray[np.float64], numbers: Sequence[Complex]) -> Complex:
+        """Return the derivatives with respect to the numbers of all sweeps, those of interpreted ones 0."""
+        every = [np.concatenate([own[row if len(own) > 1 else 0] for own in numbers]) for row in range(len(sums))]
+        found = np.zeros((*sums.shape[:2], self._begins[-1]), dtype=np.complex128)
+        for row, some in enumerate(sums):
+            for which, one in enumerate(some):
+                found[row, which, : self._derivatives.count] = self._derivatives(
+                    one, every[row][: self._derivatives.count]
+                )
+        return found
 
     def _interpret(self, number: int, rows: CotangentRows, numbers: Complex) -> Complex | None:
         if number not in self._interpreted:
             sweep = self._sweeps[number]
             wanted = np.frombuffer(sweep.wanted, dtype=np.bool_)
-            self._interpreted[number] = interpreted.prepared(self._runtime, sweep, self._precision, wanted)
+            self._interpreted[number] = interpreter.prepared(self._runtime, sweep, self._precision, wanted)
         return self._interpreted[number](self._runtime, rows, numbers)
 
-    def _queue(self, ready: _Ready, rows: CotangentRows, numbers: Complex) -> _Queued:
-        """Queue a written sweep for all rows and cotangents."""
-        runtime, real = self._runtime, self._precision.storage.real.type
-        kernel, function = ready
-        warps = kernel.threads >> 5
-        width = kernel.sums // warps
-        tiles = rows.num_bits - kernel.skipped_bits
+    def _queue(self, ready: _Ready, rows: CotangentRows, numbers: Complex, to: Array) -> None:
+        """Queue a written kernel for all rows and cotangents; to: the sums of all kernels, [rows, each, width]."""
+        runtime, real, kernel = self._runtime, self._precision.storage.real.type, ready.kernel
+        warps, tiles = kernel.threads >> 5, rows.num_bits - kernel.skipped_bits
         room = batch_sums.WORKSPACE // (8 * max(1, kernel.sums))
         blocks = 1 << min(tiles, BLOCKS, max(1, room).bit_length() - 1)
-        totals = runtime.empty(max(1, rows.number * rows.each * width), np.float64)
         for row in range(rows.number):
             own = numbers[row if len(numbers) > 1 else 0]
             values, table = pack(own, kernel.values, real), pack(own, kernel.table, real)
@@ -141,13 +166,13 @@ class ReversedSweeps:
                 sums = runtime.empty(max(1, blocks * kernel.sums), np.float64)
                 runtime.clear(sums)
                 runtime.launch(
-                    function, blocks, kernel.threads,
+                    ready.function, blocks, kernel.threads,
                     rows.states[row << rows.num_bits :], rows.cotangents[at << rows.num_bits :], sums, on_device,
                     np.uint64(1 << tiles), np.uint64(which == rows.each - 1), by_value,
                 )  # fmt: skip
-                if width:
-                    _fold(runtime, sums, totals[at * width : (at + 1) * width], blocks * warps, width)
-        return _Queued(kernel, totals, width)
+                if ready.width:
+                    begin = at * self._width + ready.first
+                    _fold(runtime, sums, to[begin : begin + ready.width], blocks * warps, ready.width)
 
 
 def _fold(runtime: Runtime, sums: Array, total: Array, parts: int, width: int) -> None:
@@ -156,21 +181,3 @@ def _fold(runtime: Runtime, sums: Array, total: Array, parts: int, width: int) -
     between = runtime.empty(rows * width, np.float64)
     over(runtime, "fold_rows", OF_SUMS, rows * width, sums, between, rows * width, parts // rows, width)
     over(runtime, "fold_rows", OF_SUMS, width, between, total, width, rows, width)
-
-
-def _derivatives(
-    runtime: Runtime, queued: Sequence[_Queued], rows: CotangentRows, numbers: Complex
-) -> Complex | None:
-    """Wait for the sums of a sweep's pieces, and return its derivatives."""
-    some = [one for one in queued if one.width]
-    if not some:
-        return None
-    found = np.zeros((rows.number, rows.each, numbers.shape[1]), dtype=np.complex128)
-    for kernel, totals, width in some:
-        sums = runtime.download(totals).reshape(rows.number, rows.each, width)
-        assert kernel.derivatives is not None
-        for row in range(rows.number):
-            own = numbers[row if len(numbers) > 1 else 0]
-            for which in range(rows.each):
-                found[row, which] += kernel.derivatives(sums[row, which], own)
-    return found
