@@ -6,13 +6,16 @@ on several tiles, and keeps sums of its own.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
 import numpy as np
 
 from qsim_ex.kernels.cuda.adjoint.derivatives import Derivatives
 from qsim_ex.kernels.cuda.adjoint.write.sums import FUNCTIONS, LANES, MOST_READS, Sums
+from qsim_ex.kernels.cuda.adjoint.write.tangents import FUNCTIONS as ROTATIONS
+from qsim_ex.kernels.cuda.adjoint.write.tangents import Bound, Complex, TangentLines, Tangents, is_rotation
+from qsim_ex.kernels.cuda.interpret.packing import pack
 from qsim_ex.kernels.cuda.write import items
 from qsim_ex.kernels.cuda.write.arithmetic import FACTORS, matrix_function
 from qsim_ex.kernels.cuda.write.body import KernelBody
@@ -21,9 +24,10 @@ from qsim_ex.kernels.cuda.write.frames import ALIGNED
 from qsim_ex.kernels.cuda.write.kernel import NAME, Kernel
 from qsim_ex.kernels.cuda.write.memory_map import MemoryMap
 from qsim_ex.kernels.cuda.write.moves import Moves
+from qsim_ex.kernels.cuda.write.register_frame import Flip
 from qsim_ex.kernels.cuda.write.register_layout import RegisterLayout, loaded_order, outside, places, skipped_bits
 from qsim_ex.kernels.cuda.write.slots import TileSlots
-from qsim_ex.kernels.cuda.write.words import spread
+from qsim_ex.kernels.cuda.write.words import one_line, spread
 from qsim_ex.precision import Precision
 from qsim_ex.steps.step import Diagonal, Mix, Sweep
 
@@ -44,18 +48,34 @@ _PARTS = (".x", "state"), (".l", "cotangent")
 
 @dataclass(frozen=True, slots=True)
 class CollectingSweep(Sweep):
-    """A sweep backwards. dropped: as in `ReversedSweep`; wanted: which of its packed numbers are differentiated."""
+    """A sweep backwards.
+
+    dropped: as in `ReversedSweep`. wanted: which of its packed numbers are differentiated. tangents: whether rotations
+    are applied by their tangents.
+    """
 
     dropped: int = 0
     wanted: bytes = b""
+    tangents: bool = False
 
 
 @dataclass(frozen=True, eq=False)
 class CollectingKernel(Kernel):
-    """A written sweep backwards; sums: of each warp of a thread block, a multiple of 32."""
+    """A written sweep backwards.
+
+    sums: of a thread block, for each warp a multiple of 32. tangents: of rotations that are applied by them.
+    """
 
     derivatives: Derivatives | None = None
     sums: int = 0
+    tangents: Tangents | None = None
+
+    def bind(self, numbers: Complex, real: type[np.floating]) -> Bound | None:
+        """Return the numbers by value for packed ones; None if the kernel is not for these."""
+        values = pack(numbers, self.values, real)
+        if self.tangents is not None:
+            return self.tangents.bind(numbers, values)
+        return Bound(values if values.size else np.zeros(1, dtype=real), np.ones(0))
 
 
 @dataclass(frozen=True)
@@ -90,21 +110,39 @@ def emit(sweep: CollectingSweep, precision: Precision, room: int) -> CollectingK
     """Write the kernel of a sweep backwards; room: the bytes that a kernel may take by value."""
     arranged = places(sweep, precision, loaded_order(sweep))
     body, sums = KernelBody(sweep, precision), Sums([flag != 0 for flag in sweep.wanted])
+    rotations = TangentLines()
     for number, place in enumerate(arranged):
         block = body.begin(place)
         for item in framed_items(body, number == 0, number == len(arranged) - 1):
-            if not isinstance(item, items.Flip) and sums.needs(item):
+            needed = not isinstance(item, Flip) and sums.needs(item)
+            if needed:
                 block.add(sums.lines(block, item))
-            items.write(body, item)
+                rotations.before += [len(rotations.places)] * (sums.count - len(rotations.before))
+            if sweep.tangents and needed and is_rotation(item):
+                block.add([f"// {one_line(item.label) or 'rotation'}", *rotations.lines(body, block, item)])
+            else:
+                items.write(body, item)
+    tangents = rotations.scaled(body, body.register_blocks[-1]) if rotations.places else None
     by_value = fits(body, room)
+    if tangents and not by_value:
+        return emit(replace(sweep, tangents=False), precision, room)
     before = [] if by_value else body.values + [0] * (-len(body.values) % ALIGNED)
     threads = 1 << len(arranged[0].threads)
     derivatives, width = sums.derivatives(), -(-sums.count >> LANES) << LANES
+    if tangents:
+        tangents = replace(tangents, before=np.pad(tangents.before, (0, width - sums.count)))
     text = _text(sweep, precision, body, arranged, threads, sums, width, len(before))
     values = np.array(body.values if by_value else [], dtype=np.int64)
     table = np.array(before + body.table, dtype=np.int64)
     return CollectingKernel(
-        text, threads, skipped_bits(sweep), values, table, derivatives=derivatives, sums=width * (threads >> LANES)
+        text,
+        threads,
+        skipped_bits(sweep),
+        values,
+        table,
+        derivatives=derivatives,
+        sums=width * (threads >> LANES),
+        tangents=tangents,
     )
 
 
@@ -159,6 +197,7 @@ def _text(
             "",
             *_functions(body),
             FUNCTIONS,
+            *([ROTATIONS] if sweep.tangents else []),
             *map(cuda.written, kernel),
         ]
     )

@@ -12,6 +12,7 @@ from dataclasses import replace
 from qsim_ex.circuit.ops import Entry
 from qsim_ex.kernels.cuda.adjoint.write.kernel import CollectingSweep
 from qsim_ex.kernels.cuda.adjoint.write.structure import products
+from qsim_ex.kernels.cuda.adjoint.write.tangents import is_rotation
 from qsim_ex.steps.algebra import units
 from qsim_ex.steps.step import Diagonal, Item, Mix, RegisterBlock
 
@@ -75,5 +76,6 @@ def _cost(sweep: CollectingSweep, item: Item) -> int:
     entries = [Entry(entry) for entry in item.pattern[: size * size]]
     groups = _REGISTERS // size
     found = products(tuple(entries)) if wanted else ()
-    work = 2 * sum(_COSTS.get(entry, 2) for entry in entries)
+    each = 1 if sweep.tangents and wanted and is_rotation(item) else 2
+    work = 2 * sum(_COSTS.get(entry, each) for entry in entries)
     return groups * (work + 4 * len(found)) + _SUM * len(found)
