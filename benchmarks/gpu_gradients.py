@@ -89,8 +89,8 @@ class Parts:
     def __init__(self, device: GpuDevice) -> None:
         self.seconds: dict[str, list[float]] = {"sums": [], "back": []}
         self._device = device
-        self._sums, self._back = device.apply_sums, ReversedPlan.run
-        device.apply_sums = self._timed("sums", self._sums)  # type: ignore[method-assign]
+        self._sums, self._back = device.begin_sums, ReversedPlan.run
+        device.begin_sums = self._timed("sums", self._sums)  # type: ignore[method-assign]
         ReversedPlan.run = self._timed("back", self._back)  # type: ignore[assignment]
 
     def _timed(self, name: str, call: Callable[..., object]) -> Callable[..., object]:
@@ -106,7 +106,7 @@ class Parts:
 
     def end(self) -> None:
         """Put the parts back as they were."""
-        self._device.apply_sums, ReversedPlan.run = self._sums, self._back  # type: ignore[method-assign]
+        self._device.begin_sums, ReversedPlan.run = self._sums, self._back  # type: ignore[method-assign]
 
 
 def measure(name: str, n: int, turns: int) -> None:

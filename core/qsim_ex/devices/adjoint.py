@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
@@ -23,6 +23,13 @@ class Differentiates(ABC):
     @abstractmethod
     def apply_sums(self, states: Buffer, to: Buffer, num_bits: int, sums: Sequence[StoredSum]) -> NDArray[np.float64]:
         """Write H|ψ⟩ for each row and sum H to `to`, [rows, sums, 2^n]; return Re ⟨ψ|H|ψ⟩, float64 [rows, sums]."""
+
+    def begin_sums(
+        self, states: Buffer, to: Buffer, num_bits: int, sums: Sequence[StoredSum]
+    ) -> Callable[[], NDArray[np.float64]]:
+        """Begin what `apply_sums` does; the result waits for the values and returns them."""
+        found = self.apply_sums(states, to, num_bits, sums)
+        return lambda: found
 
     @abstractmethod
     def prepare_adjoint(

@@ -173,12 +173,13 @@ def _differentiate(task: _Task, which: NDArray[np.intp], values: Values, jacobia
     backwards = None if nothing else reversed_plan(plan, device, dtype, task.wanted.tobytes(), task.options.compile)
     numbers = backwards.bind(operands) if backwards else None  # while the device works
     cotangents = device.allocate(len(which) * len(task.observables) << num_wires, dtype)
-    values[:] = device.apply_sums(states.buffer, cotangents, num_wires, _stored(task.observables, states.layout))
+    sums = device.begin_sums(states.buffer, cotangents, num_wires, _stored(task.observables, states.layout))
     if backwards is not None and numbers is not None:
         jacobian[:] = pulled(task.sweep, which, backwards.run(states.buffer, cotangents, num_wires, numbers))
     elif not nothing:
         found = _backwards(task, states, cotangents, task.backwards.operands(operands))
         jacobian[:] = pulled(task.sweep, which, task.backwards.pulled(found, operands.shape[1]))
+    values[:] = sums()
 
 
 @lru_cache(maxsize=16)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -53,6 +53,12 @@ class GpuAdjoints(Differentiates):
 
     def apply_sums(self, states: Array, to: Array, num_bits: int, sums: Sequence[StoredSum]) -> NDArray[np.float64]:
         """Write H|ψ⟩ for each row and sum, and return the expectation values."""
+        return self.begin_sums(states, to, num_bits, sums)()
+
+    def begin_sums(
+        self, states: Array, to: Array, num_bits: int, sums: Sequence[StoredSum]
+    ) -> Callable[[], NDArray[np.float64]]:
+        """Queue H|ψ⟩ for each row and sum."""
         return pauli_products.pauli_products(self._runtime, states, to, num_bits, sums)
 
     def prepare_adjoint(

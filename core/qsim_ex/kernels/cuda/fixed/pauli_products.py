@@ -6,7 +6,7 @@ once. Elsewhere they are read once for each X-part, mostly from the second cache
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -37,14 +37,14 @@ class _Group(NamedTuple):
     """Some X-parts of a sum, by their numbers.
 
     order: of tiles, the index bits of a tile's positions and of its number; else the bits of chunks of amplitudes in
-    the order of thread blocks.
+    the order of thread blocks. kernel: its name.
     """
 
     sum: int
     begin: int
     end: int
     order: tuple[int, ...]
-    tiled: bool
+    kernel: str
 
 
 class _Words(NamedTuple):
@@ -58,29 +58,37 @@ class _Words(NamedTuple):
 
 def pauli_products(
     runtime: Runtime, states: Array, to: Array, num_bits: int, sums: Sequence[StoredSum]
-) -> NDArray[np.float64]:
-    """Write H|ψ⟩ of each row for each sum H to `to`, [rows, sums, 2^n]; return Re ⟨ψ|H|ψ⟩, float64 [rows, sums]."""
+) -> Callable[[], NDArray[np.float64]]:
+    """Queue the writing of H|ψ⟩ of each row for each sum H to `to`, [rows, sums, 2^n].
+
+    The result waits, and returns Re ⟨ψ|H|ψ⟩, float64 [rows, sums].
+    """
     rows, precision = int(states.size) >> num_bits, BY_DTYPE[states.dtype]
     cached, tile = _CACHED - (precision.storage.bytes.bit_length() - 1), precision.geometry.tile_bits
     given = _words(tuple(sums), num_bits, cached, tile)
     words = runtime.upload(given.words)
     coefficients = runtime.upload(given.coefficients.view(np.float64).astype(precision.storage.real))
     parts = min(_PARTS, max(0, num_bits - max(_CHUNK, tile)))
-    found = np.zeros((rows, len(sums)))
     values = runtime.empty(rows * len(given.groups) << parts, np.float64)
+    owners = [group.sum for group in given.groups]
     for number, group in enumerate(given.groups):
-        adds = number > 0 and given.groups[number - 1].sum == group.sum
-        run = max(0, num_bits - (tile if group.tiled else _CHUNK) - parts)
-        sizes = group.begin, group.end, group.sum, len(sums), given.strings_at, num_bits, parts, run, adds
-        name, threads = ("pauli_tiles", 1 << tile - REGISTERS) if group.tiled else ("pauli_products", THREADS)
+        tiled = group.kernel != "pauli_products"
+        adds, last = number > 0 and owners[number - 1] == group.sum, group.sum not in owners[number + 1 :]
+        run = max(0, num_bits - (tile if tiled else _CHUNK) - parts)
+        sizes = group.begin, group.end, group.sum, len(sums), given.strings_at, num_bits, parts, run, adds, last
         launch(
-            runtime, name, precision, rows << parts, threads,
+            runtime, group.kernel, precision, rows << parts, 1 << tile - REGISTERS if tiled else THREADS,
             states, to, values[number * rows << parts :], words, coefficients,
             ByValue(np.array(sizes, dtype=np.uint64)), bits_of(group.order),
         )  # fmt: skip
-    shares = runtime.download(values).reshape(len(given.groups), rows, -1).sum(axis=2)
-    for group, share in zip(given.groups, shares, strict=True):
-        found[:, group.sum] += share
+
+    def found() -> NDArray[np.float64]:
+        every = np.zeros((rows, len(sums)))
+        shares = runtime.download(values).reshape(len(owners), rows, -1).sum(axis=2)
+        for owner, share in zip(owners, shares, strict=True):
+            every[:, owner] += share
+        return every
+
     return found
 
 
@@ -105,7 +113,9 @@ def _words(sums: tuple[StoredSum, ...], num_bits: int, cached: int, tile: int) -
                 zs += [z | place << _PLACE if passes else z for place, z, _ in strings]
                 coefficients += [coefficient for *_, coefficient in strings]
                 parts += [_on(x, order[:tile]) if passes else x, len(zs)]
-            groups.append(_Group(number, begin, len(parts) // 2, tuple(order), bool(passes)))
+            weighed = any(_on(z, registers) for x in some for z, _ in by_x[x])
+            tiled = "pauli_tiles_weighed" if weighed else "pauli_tiles"
+            groups.append(_Group(number, begin, len(parts) // 2, tuple(order), tiled if passes else "pauli_products"))
     words = np.array([*parts, *zs, 0], dtype=np.uint64)
     return _Words(words, np.array([*coefficients, 0], dtype=np.complex128), len(parts), tuple(groups))
 

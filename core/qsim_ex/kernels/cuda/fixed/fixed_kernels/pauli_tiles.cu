@@ -46,11 +46,14 @@ struct Group {
     u64 strings_at;
     u64 bits, parts, run;  // a thread block has 2^run tiles, one behind the other
     u64 adds;
+    u64 last;  // whether these are the last ones of the sum, so that the value is known
 };
 
-extern "C" __global__ void __launch_bounds__(1 << LANES_OF_TILE, 2) pauli_tiles(
-    const mem* states, mem* out, double* values, const u64* words, const amp* coefficients,
-    const Group group, const Bits order)  // order: the index bits of a tile's positions, and then of the tile's number
+// WEIGHED: whether there are weights that differ between a thread's registers.
+template <bool WEIGHED>
+__device__ __forceinline__ void multiply(
+    const mem* states, mem* out, double* values, const u64* words, const amp* coefficients, const Group& group,
+    const Bits& order)
 {
     __shared__ amp tile[1 << TILE];
     __shared__ double shares[1 << LANES_OF_TILE];
@@ -72,63 +75,60 @@ extern "C" __global__ void __launch_bounds__(1 << LANES_OF_TILE, 2) pauli_tiles(
         amp found[HELD];
 #pragma unroll
         for (int k = 0; k < HELD; ++k) {
-            found[k].x = found[k].y = 0;
             u64 at = base;
 #pragma unroll
             for (int j = 0; j < 4; ++j) at |= k >> j & 1 ? hop[j] : 0;
             tile[t | k << LANES_OF_TILE] = state[at];
+            found[k].x = found[k].y = 0;
+            if (group.adds) found[k] = to[at];
         }
         __syncthreads();
         for (u64 part = group.begin; part < group.end; ++part) {
             const unsigned x = (unsigned)words[2 * part];
             const u64 first = part ? words[2 * part - 1] : 0, end = words[2 * part + 1];
-            if (zs[end - 1] >> 60 == 0) {  // one weight for all 16
-                amp weight;
-                weight.x = weight.y = 0;
-                for (u64 string = first; string < end; ++string) {
-                    const amp c = coefficients[string];
-                    const bool odd = __popcll(base & zs[string]) & 1;
-                    weight.x += odd ? -c.x : c.x;
-                    weight.y += odd ? -c.y : c.y;
-                }
+            if (WEIGHED && zs[end - 1] >> 60) {
+                amp weights[HELD];
+                const bool imaginary = weigh(weights, base, zs, coefficients, first, end);
 #pragma unroll
                 for (int k = 0; k < HELD; ++k) {
                     const amp a = tile[(t | k << LANES_OF_TILE) ^ x];
-                    found[k].x += weight.x * a.x;
-                    found[k].y += weight.x * a.y;
-                    if (weight.y == 0) continue;
-                    found[k].x -= weight.y * a.y;
-                    found[k].y += weight.y * a.x;
+                    found[k].x += weights[k].x * a.x;
+                    found[k].y += weights[k].x * a.y;
+                    if (!imaginary) continue;
+                    found[k].x -= weights[k].y * a.y;
+                    found[k].y += weights[k].y * a.x;
                 }
                 continue;
             }
-            amp weights[HELD];
-            const bool imaginary = weigh(weights, base, zs, coefficients, first, end);
+            amp weight;
+            weight.x = weight.y = 0;
+            for (u64 string = first; string < end; ++string) {
+                const amp c = coefficients[string];
+                const bool odd = __popcll(base & zs[string]) & 1;
+                weight.x += odd ? -c.x : c.x;
+                weight.y += odd ? -c.y : c.y;
+            }
 #pragma unroll
             for (int k = 0; k < HELD; ++k) {
                 const amp a = tile[(t | k << LANES_OF_TILE) ^ x];
-                found[k].x += weights[k].x * a.x;
-                found[k].y += weights[k].x * a.y;
-                if (!imaginary) continue;
-                found[k].x -= weights[k].y * a.y;
-                found[k].y += weights[k].y * a.x;
+                found[k].x += weight.x * a.x;
+                found[k].y += weight.x * a.y;
+                if (weight.y == 0) continue;
+                found[k].x -= weight.y * a.y;
+                found[k].y += weight.y * a.x;
             }
         }
         real share = 0;
 #pragma unroll
         for (int k = 0; k < HELD; ++k) {
-            const amp a = tile[t | k << LANES_OF_TILE];
-            share += found[k].x * a.x;
-            share += found[k].y * a.y;
             u64 at = base;
 #pragma unroll
             for (int j = 0; j < 4; ++j) at |= k >> j & 1 ? hop[j] : 0;
-            if (group.adds) {
-                const amp before = to[at];
-                found[k].x += before.x;
-                found[k].y += before.y;
-            }
             to[at] = found[k];
+            if (!group.last) continue;
+            const amp a = tile[t | k << LANES_OF_TILE];
+            share += found[k].x * a.x;
+            share += found[k].y * a.y;
         }
         value += share;
         __syncthreads();
@@ -139,4 +139,19 @@ extern "C" __global__ void __launch_bounds__(1 << LANES_OF_TILE, 2) pauli_tiles(
         if (t < half) shares[t] += shares[t + half];
     }
     if (t == 0) values[blockIdx.x] = shares[0];
+}
+
+// order: the index bits of a tile's positions, and then of the tile's number.
+extern "C" __global__ void __launch_bounds__(1 << LANES_OF_TILE, 3) pauli_tiles(
+    const mem* states, mem* out, double* values, const u64* words, const amp* coefficients,
+    const __grid_constant__ Group group, const __grid_constant__ Bits order)
+{
+    multiply<false>(states, out, values, words, coefficients, group, order);
+}
+
+extern "C" __global__ void __launch_bounds__(1 << LANES_OF_TILE, 2) pauli_tiles_weighed(
+    const mem* states, mem* out, double* values, const u64* words, const amp* coefficients,
+    const __grid_constant__ Group group, const __grid_constant__ Bits order)
+{
+    multiply<true>(states, out, values, words, coefficients, group, order);
 }
