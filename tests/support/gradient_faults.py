@@ -38,7 +38,9 @@ def dropped_gate(monkeypatch: pytest.MonkeyPatch) -> None:
         return replace(one, sweep=replace(one.sweep, register_blocks=tuple(blocks)))
 
     monkeypatch.setattr(reversed_plan, "reversed_sweep", dropped)
-    monkeypatch.setattr(under_test, "reversed_plan", reversed_plan.reversed_plan.__wrapped__)  # what is kept stays right
+    monkeypatch.setattr(
+        under_test, "reversed_plan", reversed_plan.reversed_plan.__wrapped__
+    )  # what is kept stays right
 
 
 def shared_once(monkeypatch: pytest.MonkeyPatch) -> None:

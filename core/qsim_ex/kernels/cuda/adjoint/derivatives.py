@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from qsim_ex.circuit.derivatives import add_at
 from qsim_ex.circuit.ops import Entry
-from qsim_ex.kernels.cuda.adjoint.write.structure import Part, Product
+from qsim_ex.kernels.cuda.adjoint.write.structure import Component, InnerProduct
 
 Complex = NDArray[np.complex128]
 Floats = NDArray[np.float64]
@@ -26,7 +26,7 @@ class MatrixSums(NamedTuple):
     """A matrix: of each entry its number, or -1, and its class; its products, and the first one's sum."""
 
     entries: tuple[tuple[int, Entry], ...]
-    products: tuple[Product, ...]
+    products: tuple[InnerProduct, ...]
     first: int
 
 
@@ -38,7 +38,7 @@ class TableSums(NamedTuple):
     first: int
 
 
-class _Matrices(NamedTuple):
+class _MatrixGroup(NamedTuple):
     """Matrices of one size: the numbers of their entries, and of which sums, times what, the entries of K are sums."""
 
     entries: Places
@@ -61,7 +61,7 @@ class Derivatives:
 
     count: int
     phases: Places
-    matrices: tuple[_Matrices, ...]
+    matrices: tuple[_MatrixGroup, ...]
     tables: tuple[TableSums, ...]
 
     @classmethod
@@ -81,7 +81,7 @@ class Derivatives:
     def joined(cls, parts: Sequence[tuple[Self, int, int]]) -> Self:
         """Return those of several kernels, each with where its numbers and its sums begin among those of all."""
         count = max([begin + one.count for one, begin, _ in parts], default=0)
-        phases = [one.phases + [[begin], [first]] for one, begin, first in parts]
+        phases = [one.phases + np.array([[begin], [first]]) for one, begin, first in parts]
         tables = [
             TableSums(table.at + begin, table.reads, table.first + first)
             for one, begin, first in parts
@@ -131,10 +131,11 @@ class Derivatives:
 def _signs(size: int) -> Floats:
     """Return the signs of a table's entries in its sums, which are those of a Walsh–Hadamard transform."""
     entries = np.arange(size)
-    return 1 - 2.0 * (np.bitwise_count(entries[:, None] & entries) & 1)
+    signs: Floats = 1 - 2.0 * (np.bitwise_count(entries[:, None] & entries) & 1)
+    return signs
 
 
-def _group(matrices: Sequence[MatrixSums]) -> _Matrices:
+def _group(matrices: Sequence[MatrixSums]) -> _MatrixGroup:
     """Return matrices of one size as arrays."""
     size = int(len(matrices[0].entries) ** 0.5)
     entries = [[number if number >= 0 else _CONSTANTS[entry] for number, entry in one.entries] for one in matrices]
@@ -145,13 +146,13 @@ def _group(matrices: Sequence[MatrixSums]) -> _Matrices:
             at, mirrored = begin + row * size + column, begin + column * size + row
             if row == column:
                 to.append((at, one.first + k, 1j))
-            elif part is Part.IMAG:
+            elif part is Component.IMAG:
                 to += [(at, one.first + k, 0.5j), (mirrored, one.first + k, 0.5j)]
             else:
                 to += [(at, one.first + k, 0.5), (mirrored, one.first + k, -0.5)]
     places, sums, factors = zip(*to, strict=True) if to else ((), (), ())
     shape = len(matrices), size, size
-    return _Matrices(
+    return _MatrixGroup(
         np.array(entries, dtype=np.int64).reshape(shape),
         np.array(places, dtype=np.int64),
         np.array(sums, dtype=np.int64),
@@ -159,10 +160,10 @@ def _group(matrices: Sequence[MatrixSums]) -> _Matrices:
     )
 
 
-def _joined(matrices: Sequence[_Matrices]) -> _Matrices:
+def _joined(matrices: Sequence[_MatrixGroup]) -> _MatrixGroup:
     """Return matrices of one size, group after group."""
     begins = np.cumsum([0, *[one.entries.size for one in matrices]])
-    return _Matrices(
+    return _MatrixGroup(
         np.concatenate([one.entries for one in matrices]),
         np.concatenate([one.to + begin for one, begin in zip(matrices, begins, strict=False)]),
         np.concatenate([one.sums for one in matrices]),

@@ -18,7 +18,7 @@ from qsim_ex.kernels.cuda.adjoint.derivatives import Derivatives
 from qsim_ex.kernels.cuda.adjoint.sweep import AdjointSweep, Complex, CotangentRows
 from qsim_ex.kernels.cuda.adjoint.write.kernel import CollectingKernel, CollectingSweep, emit, is_written
 from qsim_ex.kernels.cuda.adjoint.write.pieces import pieces
-from qsim_ex.kernels.cuda.adjoint.write.tangents import Bound
+from qsim_ex.kernels.cuda.adjoint.write.tangents import KernelNumbers
 from qsim_ex.kernels.cuda.compile.choosing import KernelChooser, text_of
 from qsim_ex.kernels.cuda.fixed import batch_sums
 from qsim_ex.kernels.cuda.fixed.fixed import OF_SUMS, over
@@ -82,10 +82,10 @@ class _Launch(NamedTuple):
     """A kernel with its numbers for each row, or for all alike."""
 
     ready: _Ready
-    bound: list[Bound]
+    bound: list[KernelNumbers]
 
 
-class _Layout(NamedTuple):
+class _SumPlaces(NamedTuple):
     """Where the sums of kernels begin among those of all, and how derivatives follow."""
 
     begins: list[int]
@@ -111,7 +111,7 @@ class ReversedSweeps:
         self._others: dict[int, list[_Ready]] = {}
         self._interpreted: dict[int, AdjointSweep] = {}
         self._numbers = np.cumsum([0, *[len(sweep.wanted) for sweep in sweeps]]).tolist()
-        self._layouts: dict[tuple[tuple[_Ready, ...], ...], _Layout] = {}
+        self._layouts: dict[tuple[tuple[_Ready, ...], ...], _SumPlaces] = {}
         if compile == "always":
             self._usual = self._kernels.of(sweeps, *self._given)
 
@@ -149,14 +149,14 @@ class ReversedSweeps:
         others = [(ready, self._bound(ready, numbers)) for ready in self._others[number]]
         return [_Launch(ready, bound) for ready, bound in others if bound is not None]
 
-    def _bound(self, ready: _Ready, numbers: Complex) -> list[Bound] | None:
+    def _bound(self, ready: _Ready, numbers: Complex) -> list[KernelNumbers] | None:
         """Return the numbers of a kernel for each row; None if it is not for them."""
         real = self._precision.storage.real.type
         found = [ready.kernel.bind(own, real) for own in numbers]
         some = [one for one in found if one is not None]
         return some if len(some) == len(found) else None
 
-    def _layout(self, chosen: tuple[tuple[_Ready, ...], ...]) -> _Layout:
+    def _layout(self, chosen: tuple[tuple[_Ready, ...], ...]) -> _SumPlaces:
         """Return where sums are; kept, since most runs choose the same kernels."""
         if chosen not in self._layouts:
             begins, parts = [0], []
@@ -165,12 +165,12 @@ class ReversedSweeps:
                     assert ready.kernel.derivatives is not None
                     parts.append((ready.kernel.derivatives, at, begins[-1]))
                     begins.append(begins[-1] + ready.width)
-            self._layouts = {chosen: _Layout(begins, Derivatives.joined(parts))}
+            self._layouts = {chosen: _SumPlaces(begins, Derivatives.joined(parts))}
         return self._layouts[chosen]
 
     def _derived(
         self,
-        layout: _Layout,
+        layout: _SumPlaces,
         chosen: Sequence[Sequence[_Launch]],
         sums: NDArray[np.float64],
         numbers: Sequence[Complex],
@@ -195,9 +195,7 @@ class ReversedSweeps:
             self._interpreted[number] = interpreter.prepared(self._runtime, sweep, self._precision, wanted)
         return self._interpreted[number](self._runtime, rows, numbers)
 
-    def _queue(
-        self, launch: _Launch, rows: CotangentRows, numbers: Complex, to: Array, first: int, width: int
-    ) -> None:
+    def _queue(self, launch: _Launch, rows: CotangentRows, numbers: Complex, to: Array, first: int, width: int) -> None:
         """Queue a written kernel for all rows and cotangents; to: the sums of all kernels, [rows, each, width]."""
         runtime, real, kernel = self._runtime, self._precision.storage.real.type, launch.ready.kernel
         warps, tiles, own = kernel.threads >> 5, rows.num_bits - kernel.skipped_bits, launch.ready.width

@@ -68,9 +68,8 @@ class Moves:
         to = f"{{}}[{start}] = a{{}}{{}};"
         lines = self._flipped("there", self.block.last, self._steps(self.written))
         moved = [*self.block.last, *[0] * len(self.place.registers)]
-        kept = sum(
-            1 << k for k, p in enumerate(self.place.registers) if self.dropped >> self.sweep.tile[p] & 1 and not moved[k]
-        )
+        lost = [self.dropped >> self.sweep.tile[p] & 1 for p in self.place.registers]
+        kept = sum(1 << k for k, one in enumerate(lost) if one and not moved[k])
         threads = sum(1 << k for k, p in enumerate(self.place.threads) if self.dropped >> self.sweep.tile[p] & 1)
         for part, memory in self.parts:
             lines += [
@@ -83,32 +82,44 @@ class Moves:
 
     def fetch(self) -> list[str]:
         """Return the lines that take amplitudes from the tile in shared memory."""
+        slots = self.slots.registers(self.place)
         if not any(self.block.first):
-            return self.fetched("w")
-        return [*self.begun("from"), *self.fetched("from")]
+            return [f"a{r} = {self.slots.at('w', slot)};" for r, slot in enumerate(slots)]
+        flipped = self._flipped("from", self.block.first, self._hops(slots))
+        return [
+            "unsigned from = w;",
+            *flipped,
+            *(f"a{r} = {self.slots.at('from', slot)};" for r, slot in enumerate(slots)),
+        ]
 
     def begun(self, name: str) -> list[str]:
         """Return statements that define from which slot on a thread takes its amplitudes."""
         flipped = self._flipped(name, self.block.first, self._hops(self.slots.registers(self.place)))
         return [f"unsigned {name} = w;", *flipped]
 
-    def fetched(self, name: str, part: str = "") -> list[str]:
-        """Return the lines that take amplitudes, or one part of what registers hold, from a slot on."""
+    def fetched(self, name: str, part: str) -> list[str]:
+        """Return the lines that take a part of what registers hold, from a slot on."""
         slots = self.slots.registers(self.place)
         return [f"a{r}{part} = {self.slots.at(name, slot)};" for r, slot in enumerate(slots)]
 
     def put(self, names: list[int]) -> list[str]:
         """Return the lines that put amplitudes into the tile; names: as in `store`."""
+        slots = self.slots.registers(self.place)
         if not any(self.block.last):
-            return self.left("w", names)
-        return ["unsigned to = w;", *self.ended("to"), *self.left("to", names)]
+            return [f"{self.slots.at('w', slot)} = a{names[r]};" for r, slot in enumerate(slots)]
+        flipped = self._flipped("to", self.block.last, self._hops(slots))
+        return [
+            "unsigned to = w;",
+            *flipped,
+            *(f"{self.slots.at('to', slot)} = a{names[r]};" for r, slot in enumerate(slots)),
+        ]
 
     def ended(self, name: str) -> list[str]:
         """Return statements that move a slot to where a thread leaves its amplitudes."""
         return self._flipped(name, self.block.last, self._hops(self.slots.registers(self.place)))
 
-    def left(self, name: str, names: list[int], part: str = "") -> list[str]:
-        """Return the lines that put amplitudes, or one part of what registers hold, from a slot on."""
+    def left(self, name: str, names: list[int], part: str) -> list[str]:
+        """Return the lines that put a part of what registers hold, from a slot on; names: as in `store`."""
         slots = self.slots.registers(self.place)
         return [f"{self.slots.at(name, slot)} = a{names[r]}{part};" for r, slot in enumerate(slots)]
 

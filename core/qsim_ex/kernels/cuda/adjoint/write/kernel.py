@@ -14,13 +14,13 @@ import numpy as np
 from qsim_ex.kernels.cuda.adjoint.derivatives import Derivatives
 from qsim_ex.kernels.cuda.adjoint.write.sums import FUNCTIONS, LANES, MOST_READS, Sums
 from qsim_ex.kernels.cuda.adjoint.write.tangents import FUNCTIONS as ROTATIONS
-from qsim_ex.kernels.cuda.adjoint.write.tangents import Bound, Complex, TangentLines, Tangents, is_rotation
+from qsim_ex.kernels.cuda.adjoint.write.tangents import Complex, KernelNumbers, TangentLines, Tangents, is_rotation
 from qsim_ex.kernels.cuda.interpret.packing import pack
 from qsim_ex.kernels.cuda.write import items
 from qsim_ex.kernels.cuda.write.arithmetic import FACTORS, matrix_function
 from qsim_ex.kernels.cuda.write.body import KernelBody
 from qsim_ex.kernels.cuda.write.emit import fits, framed_items, places_text
-from qsim_ex.kernels.cuda.write.frames import ALIGNED
+from qsim_ex.kernels.cuda.write.frames import ALIGNED, SingleFrame
 from qsim_ex.kernels.cuda.write.kernel import NAME, Kernel
 from qsim_ex.kernels.cuda.write.memory_map import MemoryMap
 from qsim_ex.kernels.cuda.write.moves import Moves
@@ -42,6 +42,9 @@ _ON_BOTH = {
     "clear": "",
 }
 """The functions of one amplitude that are called for those of both states, with their other arguments."""
+
+_FRAME = SingleFrame(0, 0, "here")
+"""What `places_text` asks for: one tile at a time, of a state in one piece."""
 
 _PARTS = (".x", "state"), (".l", "cotangent")
 
@@ -70,23 +73,12 @@ class CollectingKernel(Kernel):
     sums: int = 0
     tangents: Tangents | None = None
 
-    def bind(self, numbers: Complex, real: type[np.floating]) -> Bound | None:
+    def bind(self, numbers: Complex, real: type[np.floating]) -> KernelNumbers | None:
         """Return the numbers by value for packed ones; None if the kernel is not for these."""
         values = pack(numbers, self.values, real)
         if self.tangents is not None:
             return self.tangents.bind(numbers, values)
-        return Bound(values if values.size else np.zeros(1, dtype=real), np.ones(0))
-
-
-@dataclass(frozen=True)
-class _Frame:
-    """What `places_text` asks of a frame: one tile at a time, of a state in one piece."""
-
-    whole: str = "here"
-
-    def slot(self, size: int, precision: Precision) -> str:  # noqa: ARG002  (the frames' form)
-        """Return nothing."""
-        return ""
+        return KernelNumbers(values if values.size else np.zeros(1, dtype=real), np.ones(0))
 
 
 def is_written(sweep: CollectingSweep, precision: Precision) -> bool:
@@ -114,11 +106,12 @@ def emit(sweep: CollectingSweep, precision: Precision, room: int) -> CollectingK
     for number, place in enumerate(arranged):
         block = body.begin(place)
         for item in framed_items(body, number == 0, number == len(arranged) - 1):
-            needed = not isinstance(item, Flip) and sums.needs(item)
-            if needed:
-                block.add(sums.lines(block, item))
-                rotations.before += [len(rotations.places)] * (sums.count - len(rotations.before))
-            if sweep.tangents and needed and is_rotation(item):
+            if isinstance(item, Flip) or not sums.needs(item):
+                items.write(body, item)
+                continue
+            block.add(sums.lines(block, item))
+            rotations.before += [len(rotations.places)] * (sums.count - len(rotations.before))
+            if sweep.tangents and isinstance(item, Mix) and is_rotation(item):
                 block.add([f"// {one_line(item.label) or 'rotation'}", *rotations.lines(body, block, item)])
             else:
                 items.write(body, item)
@@ -187,9 +180,10 @@ def _text(
         "}",
         "",
     ]
+    bits = " ".join(map(str, sweep.tile))
     return "\n".join(
         [
-            f"// A sweep backwards over tiles of index bits {' '.join(map(str, sweep.tile))}, {precision.storage.dtype.name}.",
+            f"// A sweep backwards over tiles of index bits {bits}, {precision.storage.dtype.name}.",
             *cuda.head(),
             "typedef unsigned long long u64;",
             f"struct Numbers {{ real v[{max(len(body.values) if not before else 0, 1)}]; }};",
@@ -219,8 +213,7 @@ def _functions(body: KernelBody) -> list[str]:
             )
         elif name == "swap":
             found.append(
-                "__device__ __forceinline__ void swap(two& a, two& b)\n"
-                "{\n    swap(a.x, b.x);\n    swap(a.l, b.l);\n}\n"
+                "__device__ __forceinline__ void swap(two& a, two& b)\n{\n    swap(a.x, b.x);\n    swap(a.l, b.l);\n}\n"
             )
     for (classes, fetched), name in body.matrices.items():
         found.append(matrix_function(name, classes, fetched, body.precision.storage.cuda.pair))
@@ -242,7 +235,7 @@ def _blocks(sweep: CollectingSweep, body: KernelBody, arranged: tuple[RegisterLa
     for number, (place, block) in enumerate(zip(arranged, body.register_blocks, strict=True)):
         moves = Moves(sweep, block, body.slots, False, read, written, _PARTS, sweep.dropped)
         slots: TileSlots | None = body.slots if last or block.shared else None
-        own = [*places_text(sweep, place, _Frame(), block.reads, slots, True)]
+        own = [*places_text(sweep, place, _FRAME, block.reads, slots, True)]
         if number == 0:
             if not read.stays:
                 own += read.place("origin", place.threads, fixed=not any(block.first))

@@ -47,13 +47,13 @@ def pieces(sweep: CollectingSweep) -> tuple[CollectingSweep, ...]:
 
 
 def _placed(sweep: CollectingSweep, parts: list[list[RegisterBlock]]) -> Iterator[CollectingSweep]:
-    """Yield the pieces: the first one reads where the sweep does, the last one writes there, between all is in place."""
+    """Yield the pieces: the first one reads where the sweep does, the last one writes there, the rest stays."""
     last = len(parts) - 1
     plain = units(range(max(len(sweep.load), len(sweep.store))))
     for number, blocks in enumerate(parts):
         load = sweep.load if number == 0 else ()
         store = (sweep.store or sweep.load) if number == last else plain if load else ()
-        if store == load or not load and store == plain:
+        if store == load or (not load and store == plain):
             store = ()
         dropped = sweep.dropped if number == last else 0
         yield replace(sweep, register_blocks=tuple(blocks), load=load, store=store, dropped=dropped)

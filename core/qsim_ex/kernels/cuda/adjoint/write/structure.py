@@ -1,8 +1,8 @@
 """Which inner products tell all derivatives of a unitary matrix, given the classes of its entries.
 
 A unitary V has dV = V·D with an anti-Hermitian D, so that of Σ y l† only the anti-Hermitian part K counts, and
-Re⟨Vl|dV|y⟩ = Re tr(D K). Where entries are real or imaginary alone, so are those of D, and 0 on the diagonal: a rotation
-needs one real sum.
+Re⟨Vl|dV|y⟩ = Re tr(D K). Where entries are real or imaginary alone, so are those of D, and 0 on the diagonal: a
+rotation needs one real sum.
 """
 
 from __future__ import annotations
@@ -15,30 +15,30 @@ from typing import NamedTuple
 from qsim_ex.circuit.ops import Entry
 
 
-class Part(IntEnum):
+class Component(IntEnum):
     """The real and the imaginary part of an entry of K."""
 
     REAL = 0
     IMAG = 1
 
 
-class Product(NamedTuple):
+class InnerProduct(NamedTuple):
     """A part of an entry of K, at or above the diagonal."""
 
     row: int
     column: int
-    part: Part
+    part: Component
 
 
 _PLAIN = {Entry.ONE: 0, Entry.MINUS_ONE: 0, Entry.REAL: 0, Entry.IMAG: 1}
 
 
 @lru_cache(maxsize=1024)
-def products(classes: tuple[Entry, ...]) -> tuple[Product, ...]:
+def products(classes: tuple[Entry, ...]) -> tuple[InnerProduct, ...]:
     """Return the products for a unitary matrix whose entries have these classes, in C order."""
     size = int(len(classes) ** 0.5)
     rows = [classes[k * size : k * size + size] for k in range(size)]
-    found: list[Product] = []
+    found: list[InnerProduct] = []
     left = set(range(size))
     while left:
         turned = _turned(rows, min(left))
@@ -46,17 +46,17 @@ def products(classes: tuple[Entry, ...]) -> tuple[Product, ...]:
         known = all(number >= 0 for number in turned.values())
         for column, number in sorted(turned.items()):
             if not known:
-                found.append(Product(column, column, Part.IMAG))
+                found.append(InnerProduct(column, column, Component.IMAG))
             for other in sorted(turned):
                 if other > column and not known:
-                    found += [Product(column, other, part) for part in Part]
+                    found += [InnerProduct(column, other, part) for part in Component]
                 elif other > column:
-                    found.append(Product(column, other, Part(number ^ turned[other])))
+                    found.append(InnerProduct(column, other, Component(number ^ turned[other])))
     return tuple(found)
 
 
 def _turned(rows: Sequence[Sequence[Entry]], first: int) -> dict[int, int]:
-    """Return the columns that share rows with one, each with whether it is i times a real one; −1 for all if unknown."""
+    """Return the columns that share rows with one, and whether each is i times a real one: 0 or 1, −1 if unknown."""
     columns, of_rows = {first: 0}, dict[int, int]()
     known, waiting = True, [first]
     while waiting:

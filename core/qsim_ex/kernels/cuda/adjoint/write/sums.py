@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 from qsim_ex.circuit.ops import Entry, When
 from qsim_ex.kernels.cuda.adjoint.derivatives import Derivatives, MatrixSums, TableSums
-from qsim_ex.kernels.cuda.adjoint.write.structure import Part, products
+from qsim_ex.kernels.cuda.adjoint.write.structure import Component, products
 from qsim_ex.kernels.cuda.interpret import packing
 from qsim_ex.kernels.cuda.write.arithmetic import width
 from qsim_ex.kernels.cuda.write.body import BlockText
@@ -147,7 +147,7 @@ class Sums:
                 if row == column:
                     calls = [f"add_phase({{}}, {a});" for a, _ in ends]
                 else:
-                    name = "add_imaginary_part" if part is Part.IMAG else "add_real_part"
+                    name = "add_imaginary_part" if part is Component.IMAG else "add_real_part"
                     calls = [f"{name}({{}}, {a}, {b});" for a, b in ends]
                 lines += self._sum(block, item.when, calls)
         return lines
@@ -155,7 +155,8 @@ class Sums:
     def _table(self, block: BlockText, item: Diagonal) -> list[str]:
         """Return the statements of a table's sums: a sum over all amplitudes for each sign that entries may have."""
         constants, elsewhere = block.constants(item.reads), block.elsewhere(item.reads)
-        basis, places = [], {0: 0}
+        basis: list[int] = []
+        places = {0: 0}
         for k in range(len(block.bits)):
             own = constants[1 << k]
             if own not in places:

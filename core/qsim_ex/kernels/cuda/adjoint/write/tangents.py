@@ -57,7 +57,7 @@ _CLOSE = 1e-9
 _REAL, _IMAGINARY = pattern("rrrr"), pattern("riir")
 
 
-class Bound(NamedTuple):
+class KernelNumbers(NamedTuple):
     """A kernel's numbers by value, and what its sums are multiplied by."""
 
     values: HostArray
@@ -79,7 +79,7 @@ class Tangents:
     total: int
     before: Places
 
-    def bind(self, numbers: Complex, values: HostArray) -> Bound | None:
+    def bind(self, numbers: Complex, values: HostArray) -> KernelNumbers | None:
         """Put what is made of packed numbers among those by value; None if some are no rotations by small angles."""
         own = numbers[self.first[:, None] + np.arange(4)]
         x, w = own[:, 0].real, own[:, 3].real
@@ -90,7 +90,7 @@ class Tangents:
             return None
         values[self.places] = y / x
         values[self.total] = scales[-1]
-        return Bound(values, scales[self.before] ** 2)
+        return KernelNumbers(values, scales[self.before] ** 2)
 
 
 @dataclass
