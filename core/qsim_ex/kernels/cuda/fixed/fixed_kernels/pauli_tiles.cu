@@ -119,6 +119,7 @@ __device__ __forceinline__ void multiply(
             }
         }
         real share = 0;
+        asm volatile("" : "+l"(base));  // or the addresses from above would be kept in registers
 #pragma unroll
         for (int k = 0; k < HELD; ++k) {
             u64 at = base;
@@ -142,7 +143,7 @@ __device__ __forceinline__ void multiply(
 }
 
 // order: the index bits of a tile's positions, and then of the tile's number.
-extern "C" __global__ void __launch_bounds__(1 << LANES_OF_TILE, 3) pauli_tiles(
+extern "C" __global__ void __launch_bounds__(1 << LANES_OF_TILE, 4) pauli_tiles(
     const mem* states, mem* out, double* values, const u64* words, const amp* coefficients,
     const __grid_constant__ Group group, const __grid_constant__ Bits order)
 {
