@@ -298,6 +298,23 @@ def gradients(gpu: GpuDevice, dtype: type) -> int:
     return count
 
 
+def pauli_sums(gpu: GpuDevice, dtype: type) -> int:
+    """Sums of Pauli strings in tiles, whose X-parts are few bits, and strings of which many are on one X-part."""
+    num_bits, places = 14, np.arange(1 << 14)
+    psi = random_state(2, num_bits, dtype)
+    states, to = gpu.allocate(len(psi), dtype), gpu.allocate(2 * len(psi), dtype)
+    gpu.write(states, 0, psi)
+    field = [(1 << bit, 0, 0.7) for bit in range(num_bits)] + [(0, 3 << bit, 1.0) for bit in range(num_bits - 1)]
+    strings = [(5, z, 0.25j if z % 3 else 0.5) for z in range(1 << 8, 1 << 13, 97)] + [(1 << 13, 1, 1.0)]
+    gpu.apply_sums(states, to, num_bits, [tuple(field), tuple(strings)])
+    for number, some in enumerate((field, strings)):
+        want = np.zeros(len(psi), dtype=np.complex128)
+        for x, z, coefficient in some:
+            want[places ^ x] += coefficient * (1 - 2.0 * (np.bitwise_count(places & z) & 1)) * psi
+        close(gpu.read(to, number << num_bits, number + 1 << num_bits), want, dtype, "sums of Pauli strings in tiles")
+    return 2
+
+
 def layers(num_bits: int) -> Circuit:
     """Three layers of RZZ and RX, whose sweeps backwards have tangents."""
     builder = CircuitBuilder(num_bits)
@@ -350,7 +367,7 @@ def main() -> None:
     gpu = GpuDevice()
     for dtype in (np.complex64, np.complex128):
         count = sweeps(gpu, dtype) + dense(gpu, dtype)
-        count += gradients(gpu, dtype) + written_gradients(gpu, dtype)
+        count += gradients(gpu, dtype) + written_gradients(gpu, dtype) + pauli_sums(gpu, dtype)
         tables(gpu, dtype)
         for num_bits in (5, 11, 14):
             fixed(gpu, dtype, num_bits)
