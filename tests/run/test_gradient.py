@@ -140,7 +140,12 @@ def test_a_matrix_on_many_wires(monkeypatch: pytest.MonkeyPatch) -> None:
         builder.gate("rx", [wire], np.array([0.2 * wire]))  # type: ignore[arg-type]
     sweep, sums = builder.sweep(1), observables(wires, 2, 1)
     taken, true = [], under_test._backwards
-    monkeypatch.setattr(under_test, "_backwards", lambda *given: taken.append(1) or true(*given))
+
+    def backwards(*given: Any) -> Any:
+        taken.append(given)
+        return true(*given)
+
+    monkeypatch.setattr(under_test, "_backwards", backwards)
     compare(sweep, simulator().gradient(sweep, sums), sums, most=5)
     assert taken
 

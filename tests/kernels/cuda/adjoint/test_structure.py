@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 import pytest
 
@@ -9,13 +11,14 @@ from qsim_ex.circuit.ops import Entry, pattern
 from qsim_ex.kernels.cuda.adjoint.write.structure import Component, products
 
 
-def drawn(classes: list[list[int]], rng: np.random.Generator) -> np.ndarray:
+def drawn(classes: Sequence[Sequence[int]], rng: np.random.Generator) -> np.ndarray:
     """A unitary matrix with entries of some classes: parts of a random one, orthogonalised block by block."""
     entries = np.array(classes)
     values = rng.normal(size=entries.shape) + 1j * rng.normal(size=entries.shape)
     values = np.where(entries == Entry.REAL, values.real, np.where(entries == Entry.IMAG, 1j * values.imag, values))
     u, _, v = np.linalg.svd(np.where(entries == Entry.ZERO, 0, values))
-    return u @ v  # the nearest unitary, which keeps the pattern
+    nearest: np.ndarray = u @ v  # the nearest unitary, which keeps the pattern
+    return nearest
 
 
 @pytest.mark.parametrize(

@@ -18,8 +18,10 @@ from qsim_ex.devices import discover
 from qsim_ex.devices.gpu.device import GpuDevice
 from qsim_ex.kernels.cuda.adjoint.reversed import collecting
 from qsim_ex.kernels.cuda.adjoint.write import kernel, pieces
+from qsim_ex.planning import compiled as planner
 from qsim_ex.planning.planner import make_plan
 from qsim_ex.precision import SINGLE
+from qsim_ex.run import reversed_plan
 from qsim_ex.steps.layout import Layout
 from qsim_ex.steps.reversed import reversed_sweep
 from qsim_ex.steps.step import Sweep
@@ -96,6 +98,27 @@ def test_rotations_without_a_cosine(gradient: Ask) -> None:
         builder.gate("h", [wire]).gate("ry", [wire], np.array([0.1 * wire])).gate("z", [wire])
         builder.gate("ry", [wire], np.array([0.2]))
     as_on_the_cpu(gradient, builder.sweep(1), [energy(9)])
+
+
+def test_subspaces(gradient: Ask, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Sweeps over subspaces, whose tiles are read and written by maps that add bits."""
+    rng, builder = np.random.default_rng(0), ParameterSweepBuilder(13, 0)
+    for k in range(120):
+        builder.gate("cx", rng.permutation(13)[:2].tolist())
+        if k % 4 == 0:
+            builder.gate(str(rng.choice(["rx", "ry", "rz"])), [int(rng.integers(13))], rng.normal(size=1))
+        if k % 7 == 0:
+            builder.gate("h", [int(rng.integers(13))])
+    monkeypatch.setattr(planner, "PROMISE", planner.ANY_PROMISE)
+    met, true = [], reversed_plan.reversed_sweep
+
+    def spied(sweep: Sweep) -> Any:
+        met.extend(mask & mask - 1 for mask in (*sweep.load, *sweep.store))
+        return true(sweep)
+
+    monkeypatch.setattr(reversed_plan, "reversed_sweep", spied)
+    as_on_the_cpu(gradient, builder.sweep(1), [energy(13)])
+    assert any(met)
 
 
 def test_kernels_that_come_later() -> None:
