@@ -21,7 +21,7 @@ from qsim_ex import ParameterSweepBuilder, PauliString, PauliSum, Simulator
 from qsim_ex.circuit.parameters.sweep import ParameterSweep
 from qsim_ex.devices import discover
 from qsim_ex.devices.gpu.device import GpuDevice
-from qsim_ex.run import gradient
+from qsim_ex.run.reversed_plan import ReversedPlan
 
 LAYERS = 10
 
@@ -89,9 +89,9 @@ class Parts:
     def __init__(self, device: GpuDevice) -> None:
         self.seconds: dict[str, list[float]] = {"sums": [], "back": []}
         self._device = device
-        self._sums, self._back = device.apply_sums, gradient._backwards
-        device.apply_sums = self._timed("sums", self._sums)  # type: ignore[method-assign]
-        gradient._backwards = self._timed("back", self._back)
+        self._sums, self._back = device.begin_sums, ReversedPlan.run
+        device.begin_sums = self._timed("sums", self._sums)  # type: ignore[method-assign]
+        ReversedPlan.run = self._timed("back", self._back)  # type: ignore[assignment]
 
     def _timed(self, name: str, call: Callable[..., object]) -> Callable[..., object]:
         def timed(*given: object) -> object:
@@ -106,7 +106,7 @@ class Parts:
 
     def end(self) -> None:
         """Put the parts back as they were."""
-        self._device.apply_sums, gradient._backwards = self._sums, self._back  # type: ignore[method-assign]
+        self._device.begin_sums, ReversedPlan.run = self._sums, self._back  # type: ignore[method-assign]
 
 
 def measure(name: str, n: int, turns: int) -> None:

@@ -38,7 +38,8 @@ from qsim_ex.planning.planner import bind, make_plan
 from qsim_ex.precision import BY_DTYPE
 from qsim_ex.steps.coefficients import Bound, Coefficients, Euler, Fold, Product
 from qsim_ex.steps.layout import Layout
-from qsim_ex.steps.step import BasisPermutation, DenseMatrix, InitialAmplitudes
+from qsim_ex.steps.reversed import reversed_sweep
+from qsim_ex.steps.step import BasisPermutation, DenseMatrix, InitialAmplitudes, Sweep
 
 PLAIN = PlainDevice()
 ANY, TURNS, USUAL = ("mix", "diagonal", "permute"), ("pair", "turn", "diagonal"), ("usual", "usual", "diagonal")
@@ -297,6 +298,67 @@ def gradients(gpu: GpuDevice, dtype: type) -> int:
     return count
 
 
+def pauli_sums(gpu: GpuDevice, dtype: type) -> int:
+    """Sums of Pauli strings in tiles, whose X-parts are few bits, and strings of which many are on one X-part."""
+    num_bits, places = 14, np.arange(1 << 14)
+    psi = random_state(2, num_bits, dtype)
+    states, to = gpu.allocate(len(psi), dtype), gpu.allocate(2 * len(psi), dtype)
+    gpu.write(states, 0, psi)
+    field = [(1 << bit, 0, 0.7) for bit in range(num_bits)] + [(0, 3 << bit, 1.0) for bit in range(num_bits - 1)]
+    strings = [(5, z, 0.25j if z % 3 else 0.5) for z in range(1 << 8, 1 << 13, 97)] + [(1 << 13, 1, 1.0)]
+    gpu.apply_sums(states, to, num_bits, [tuple(field), tuple(strings)])
+    for number, some in enumerate((field, strings)):
+        want = np.zeros(len(psi), dtype=np.complex128)
+        for x, z, coefficient in some:
+            want[places ^ x] += coefficient * (1 - 2.0 * (np.bitwise_count(places & z) & 1)) * psi
+        close(gpu.read(to, number << num_bits, number + 1 << num_bits), want, dtype, "sums of Pauli strings in tiles")
+    return 2
+
+
+def layers(num_bits: int) -> Circuit:
+    """Three layers of RZZ and RX, whose sweeps backwards have tangents."""
+    builder = CircuitBuilder(num_bits)
+    for wire in range(num_bits):
+        builder.gate("h", [wire])
+    for layer in range(3):
+        for wire in range(num_bits - 1):
+            builder.gate("rzz", [wire, wire + 1], 0.1 + layer)
+        for wire in range(num_bits):
+            builder.gate("rx", [wire], 0.2 * layer - 0.3)
+    return builder.build()
+
+
+def written_gradients(gpu: GpuDevice, dtype: type) -> int:
+    """Written sweeps of adjoint differentiation back to |0…0⟩, where a cotangent has its product with the state."""
+    count = 0
+    for num_bits, rows, each, made in ((9, 2, 2, unitary_circuit), (14, 1, 1, unitary_circuit), (14, 1, 2, layers)):
+        circuit = made(num_bits, 3) if made is unitary_circuit else made(num_bits)
+        shape = replace(gpu.batch_shape(dtype), left_out=LEFT_OUT)
+        everything = (1 << num_bits) - 1
+        plan = make_plan(circuit.instructions, num_bits, Layout.identity(num_bits), shape, everything, place=True)
+        steps = [step for step in plan.steps if isinstance(step, Sweep)]
+        bound = [own for step, own in zip(plan.steps, bind(plan, circuit.operands), strict=True) if step in steps]
+        psi = np.zeros(1 << num_bits, dtype=np.complex128)
+        psi[0] = 1
+        for step, numbers in zip(steps, bound, strict=True):
+            PLAIN.run(psi, num_bits, step, numbers)
+        drawn = np.array([random_state(row, num_bits, dtype) for row in range(rows * each)])
+        states, cotangents = gpu.allocate(rows << num_bits, dtype), gpu.allocate(drawn.size, dtype)
+        gpu.write(states, 0, np.tile(psi, rows).astype(dtype))
+        gpu.write(cotangents, 0, drawn.ravel())
+        back = [reversed_sweep(step) for step in reversed(steps)]
+        wanted = [np.ones(len(one.sources), dtype=np.bool_) for one in back]
+        prepared = gpu.prepare_reversed(back, num_bits, dtype, wanted, "always")
+        numbers = [own[None, one.sources].conj() for one, own in zip(back, reversed(bound), strict=True)]
+        gpu.run_reversed(states, cotangents, num_bits, numbers, prepared)
+        got = [gpu.read(states, row << num_bits, (row << num_bits) + 1) for row in range(rows)]
+        got += [gpu.read(cotangents, row << num_bits, (row << num_bits) + 1) for row in range(rows * each)]
+        want = [*np.ones(rows), *(drawn.astype(np.complex128) @ psi.conj())]
+        close(np.ravel(got), np.array(want), dtype, f"written gradients of {rows} rows of {num_bits} bits")
+        count += len(back)
+    return count
+
+
 def main() -> None:
     """Run everything once in both precisions."""
     import cupy
@@ -305,7 +367,7 @@ def main() -> None:
     gpu = GpuDevice()
     for dtype in (np.complex64, np.complex128):
         count = sweeps(gpu, dtype) + dense(gpu, dtype)
-        count += gradients(gpu, dtype)
+        count += gradients(gpu, dtype) + written_gradients(gpu, dtype) + pauli_sums(gpu, dtype)
         tables(gpu, dtype)
         for num_bits in (5, 11, 14):
             fixed(gpu, dtype, num_bits)

@@ -12,6 +12,7 @@ import pytest
 from support.gradient_faults import conjugate, dropped_gate, shared_once, sign
 from support.gradients import DEGREE, HALF_TURNS, ROWS, compare, layers, observables
 from support.trigonometric import derivative
+from support.unitary_circuits import unitary
 
 from qsim_ex import ParameterSweepBuilder, PauliSum, Simulator
 from qsim_ex.circuit import derivatives
@@ -20,6 +21,7 @@ from qsim_ex.circuit.parameters.sweep import ParameterSweep
 from qsim_ex.devices import discover
 from qsim_ex.devices.cpu import device as cpu
 from qsim_ex.errors import Cancelled, CircuitError, NotSupported, WireError
+from qsim_ex.run import gradient as under_test
 
 
 def simulator(**options: Any) -> Simulator:
@@ -126,6 +128,26 @@ def test_state_preparation_in_front() -> None:
     sweep = builder.gate("rx", [0], np.array([0.4])).gate("ry", [1], np.array([1.1])).sweep(1)  # type: ignore[arg-type]
     sums = observables(2, 2, 4)
     compare(sweep, simulator().gradient(sweep, sums), sums)
+
+
+def test_a_matrix_on_many_wires(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A step that is no sweep, between rotations: the inverse circuit has a plan of its own."""
+    builder, wires = ParameterSweepBuilder(7, 0), 7
+    for wire in range(wires):
+        builder.gate("ry", [wire], np.array([0.3 * wire]))  # type: ignore[arg-type]
+    builder.unitary(unitary(np.random.default_rng(1), 6), range(6))
+    for wire in range(wires):
+        builder.gate("rx", [wire], np.array([0.2 * wire]))  # type: ignore[arg-type]
+    sweep, sums = builder.sweep(1), observables(wires, 2, 1)
+    taken, true = [], under_test._backwards
+
+    def backwards(*given: Any) -> Any:
+        taken.append(given)
+        return true(*given)
+
+    monkeypatch.setattr(under_test, "_backwards", backwards)
+    compare(sweep, simulator().gradient(sweep, sums), sums, most=5)
+    assert taken
 
 
 def test_without_faults() -> None:

@@ -2,38 +2,43 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
-from qsim_ex.circuit import inverse
 from qsim_ex.circuit.parameters import pullback
-from qsim_ex.run import gradient_task as under_test
+from qsim_ex.run import gradient, gradient_task, reversed_plan
+from qsim_ex.steps.reversed import ReversedSweep
+from qsim_ex.steps.step import Sweep
 
 
 def sign(monkeypatch: pytest.MonkeyPatch) -> None:
     """Derivatives have the other sign."""
     true = pullback.pulled
-    monkeypatch.setattr(under_test, "pulled", lambda *given: -true(*given))
+    monkeypatch.setattr(gradient_task, "pulled", lambda *given: -true(*given))
 
 
 def conjugate(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Cotangents of operands are conjugated."""
-    true = inverse.Inverse.pulled
-    monkeypatch.setattr(inverse.Inverse, "pulled", lambda self, of, total: true(self, of.conj(), total))
+    """Cotangents of numbers are conjugated."""
+    true = reversed_plan.pull_back
+    monkeypatch.setattr(reversed_plan, "pull_back", lambda of, numbers, found: true(of, numbers, found.conj()))
 
 
 def dropped_gate(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The way back lacks a gate."""
-    true = under_test.inverse
+    """The way back lacks an item."""
+    true = reversed_plan.reversed_sweep
 
-    def dropped(work: Any, first: int) -> inverse.Inverse:
-        whole = true(work, first)
-        kept = whole.work.instructions[:3] + whole.work.instructions[4:]
-        return inverse.Inverse(inverse.structure_of(work.num_qubits, 0, kept), whole.sources)
+    def dropped(sweep: Sweep) -> ReversedSweep:
+        one = true(sweep)
+        blocks = [*one.sweep.register_blocks]
+        number = next(number for number, block in enumerate(blocks) if len(block.items) > 3)
+        blocks[number] = replace(blocks[number], items=blocks[number].items[:2] + blocks[number].items[3:])
+        return replace(one, sweep=replace(one.sweep, register_blocks=tuple(blocks)))
 
-    monkeypatch.setattr(under_test, "inverse", dropped)
-    monkeypatch.setattr(under_test, "_inverse", under_test._inverse.__wrapped__)  # what is kept stays right
+    monkeypatch.setattr(reversed_plan, "reversed_sweep", dropped)
+    kept = reversed_plan.reversed_plan.__wrapped__  # what is kept stays right
+    monkeypatch.setattr(gradient, "reversed_plan", kept)
 
 
 def shared_once(monkeypatch: pytest.MonkeyPatch) -> None:

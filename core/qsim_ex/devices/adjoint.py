@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from qsim_ex.circuit.observables import StoredSum
 from qsim_ex.devices.base import Buffer
+from qsim_ex.steps.reversed import ReversedSweep
 from qsim_ex.steps.step import Step
 
 
@@ -36,6 +37,20 @@ class Differentiates(ABC):
         adds: add to what is there in place of writing.
         """
 
+    def begin_sums(
+        self,
+        states: Buffer,
+        to: Buffer,
+        num_bits: int,
+        sums: Sequence[StoredSum],
+        weights: NDArray[np.float64] | None = None,
+        *,
+        adds: bool = False,
+    ) -> Callable[[], NDArray[np.float64]]:
+        """Begin what `apply_sums` does; the result waits for the values and returns them."""
+        found = self.apply_sums(states, to, num_bits, sums, weights, adds=adds)
+        return lambda: found
+
     @abstractmethod
     def prepare_adjoint(
         self, steps: Sequence[Step], num_bits: int, dtype: DTypeLike, wanted: Sequence[NDArray[np.bool_]]
@@ -59,3 +74,33 @@ class Differentiates(ABC):
         Re ⟨cotangent|state⟩ behind the step changes with a number z of the step, as Re(conj(g)·dz), while the
         cotangent behind it and the state before it stay. high: as of `Device.run`; steps that are no sweeps have none.
         """
+
+    def prepare_reversed(
+        self,
+        sweeps: Sequence[ReversedSweep],
+        num_bits: int,
+        dtype: DTypeLike,
+        wanted: Sequence[NDArray[np.bool_]],
+        compile: str,  # noqa: ARG002  (for devices that write kernels)
+    ) -> object:
+        """Get ready to run a plan's sweeps backwards; wanted: as in `prepare_adjoint`, compile: as in `prepare`."""
+        return self.prepare_adjoint([one.sweep for one in sweeps], num_bits, dtype, wanted)
+
+    def run_reversed(
+        self,
+        states: Buffer,
+        cotangents: Buffer,
+        num_bits: int,
+        numbers: Sequence[NDArray[np.complex128]],
+        prepared: object,
+        tick: Callable[[], object],
+    ) -> list[NDArray[np.complex128] | None]:
+        """Run all sweeps that are prepared, one behind the other; return the derivatives of each.
+
+        tick: is called before each sweep.
+        """
+        found = []
+        for number, own in enumerate(numbers):
+            tick()
+            found.append(self.run_adjoint(states, cotangents, num_bits, number, own, prepared))
+        return found

@@ -12,11 +12,11 @@ place of an expectation value.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import accumulate
 from time import perf_counter
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, NamedTuple, cast
 
 import numpy as np
 
@@ -34,6 +34,7 @@ from qsim_ex.later import later
 from qsim_ex.options import Options
 from qsim_ex.placement.base import Tick
 from qsim_ex.placement.batch import Batch, rows_at_once
+from qsim_ex.planning.coefficients.pullback import LEFT_OUT
 from qsim_ex.precision import PrecisionName
 from qsim_ex.program.one_state import unitary_program
 from qsim_ex.run.gradient_results import Gradient, Overlap, VectorJacobianProduct
@@ -50,6 +51,8 @@ from qsim_ex.run.gradient_task import (
     require_derivatives,
     ticker_of,
 )
+from qsim_ex.run.reversed_plan import ReversedPlan, reversed_plan
+from qsim_ex.steps.plan import Plan
 
 if TYPE_CHECKING:
     from qsim_ex.run import gradient_density, gradient_divided
@@ -167,21 +170,50 @@ def _in_one_piece(task: GradientTask, where: Assignment, targets: Sequence[Targe
 def _differentiate(task: GradientTask, device: DifferentiatingDevice, which: Rows, found: Found, steps: Steps) -> None:
     """Write the values and the derivatives of some bindings, which are worked on together."""
     num_wires, options, operands = task.num_wires, task.options, task.sweep.operands(which)
-    shape, inverted = device.batch_shape(options.dtype), task.backwards()
-    plan = forward_plan(task.work, num_wires, shape, device.grows)
-    back = back_of(task, inverted, plan.end, shape)
-    plans = [plan] if back is None else [plan, back.plan]
-    ends = list(accumulate(len(stage.steps) for one in plans for stage in one.stages))
+    way = way_of(task, device)
+    ends = list(accumulate(way.lengths))
     tick, share = steps.expected(ends), steps.ticker.of_states(len(which), ends[-1])
     tick = share if steps.ticker.reports else tick
-    began = final_states(task.work, operands, device, options, tick, num_wires)
+    began = final_states(way.forward, operands, device, options, tick)
+    numbers = None if way.reversed is None else way.reversed.bind(operands)  # while the device works
     cotangents = device.allocate(len(which) * task.target.cotangents << num_wires, options.dtype)
-    given = Given(device, options, which, steps.ticker.check)
-    found.values[:] = task.target.write(began, cotangents, given)
-    if back is not None:
-        taken = _backwards(task, back, began, cotangents, inverted.operands(operands), tick)
+    values = task.target.begin(began, cotangents, Given(device, options, which, steps.ticker.check))
+    if way.reversed is not None and numbers is not None:
+        taken = way.reversed.run(began, cotangents, numbers, task.target.factor, tick)
+        found.derivatives[:] = task.pulled(taken, which)
+    elif way.back is not None:
+        inverted = task.backwards()
+        taken = _backwards(task, way.back, began, cotangents, inverted.operands(operands), tick)
         found.derivatives[:] = task.derivatives(inverted, taken, which)
+    found.values[:] = values()
     share.end()
+
+
+class _Way(NamedTuple):
+    """The plan of a state, and how it is gone back: its sweeps, or a plan of the inverse circuit, or neither."""
+
+    forward: Plan
+    reversed: ReversedPlan | None
+    back: Back | None
+
+    @property
+    def lengths(self) -> Iterator[int]:
+        """How many steps each stage has, and the way back."""
+        plans = [self.forward] if self.back is None else [self.forward, self.back.plan]
+        yield from (len(stage.steps) for one in plans for stage in one.stages)
+        if self.reversed is not None:
+            yield len(self.reversed.steps)
+
+
+def way_of(task: GradientTask, device: DifferentiatingDevice) -> _Way:
+    """Return the plans of a task on one device."""
+    options, inverted = task.options, task.backwards()
+    shape = replace(device.batch_shape(options.dtype), left_out=LEFT_OUT)
+    plan = forward_plan(task.work, task.num_wires, shape, device.grows)
+    if not inverted.work.instructions:
+        return _Way(plan, None, None)
+    found = reversed_plan(plan, device, options.dtype, task.wanted.tobytes(), options.compile)
+    return _Way(plan, found, None if found else back_of(task, inverted, plan.end, shape))
 
 
 def _backwards(

@@ -17,6 +17,7 @@ from qsim_ex.execution.costs import total_of
 from qsim_ex.options import Options
 from qsim_ex.placement.deployment import Deployment
 from qsim_ex.placement.paired import widened
+from qsim_ex.planning.coefficients.pullback import LEFT_OUT
 from qsim_ex.planning.cost.rates import H200, Rates
 from qsim_ex.run.gradient import checked
 from qsim_ex.run.gradient_divided import plans
@@ -24,6 +25,8 @@ from qsim_ex.run.gradient_states import forward_plan
 from qsim_ex.run.gradient_targets import Expectations
 from qsim_ex.run.gradient_task import GradientTask, back_of
 from qsim_ex.run.plan_charts import chart_of
+from qsim_ex.run.reversed_plan import reverses
+from qsim_ex.steps.layout import Shape
 from qsim_ex.steps.plan import Plan
 
 if TYPE_CHECKING:
@@ -80,9 +83,8 @@ def _planned(task: GradientTask, machine: Cluster | None) -> _PlannedGradient:
     device, deployment = assign_hypothetical(wires + count.bit_length(), options, elsewhere=elsewhere)
     shape = device.batch_shape(options.dtype) if isinstance(device, Batches) else device.shape(options.dtype)
     if deployment.in_one_piece:
-        forward = forward_plan(task.work, wires, shape, device.grows)
-        back = back_of(task, task.backwards(), forward.end, shape)
-        return _PlannedGradient(device, deployment, forward, None if back is None else back.plan, 1, 1 + count)
+        ways = _ways(task, replace(shape, left_out=LEFT_OUT), device.grows)
+        return _PlannedGradient(device, deployment, *ways, 1, 1 + count)
     slots, local = options.window_slots, options.device_wires or wires
     paired = options if slots is None else replace(options, window_slots=min(2 * slots, 1 << local))
     device, deployment = assign_hypothetical(wires + 1, paired, elsewhere=elsewhere)
@@ -91,6 +93,15 @@ def _planned(task: GradientTask, machine: Cluster | None) -> _PlannedGradient:
     forward, back = plans(task, device.shape(options.dtype), levels)
     backwards = None if back is None else widened(back.plan, levels, fresh=False)
     return _PlannedGradient(device, deployment, widened(forward, levels, fresh=True), backwards, count, 2)
+
+
+def _ways(task: GradientTask, shape: Shape, grows: bool) -> tuple[Plan, Plan | None]:
+    """Return the plan of a state in one piece and that of the way back, which is its own sweeps or the inverse's."""
+    forward = forward_plan(task.work, task.num_wires, shape, grows)
+    if reverses(forward, task.wanted):
+        return forward, replace(forward) if task.backwards().work.instructions else None
+    found = back_of(task, task.backwards(), forward.end, shape)
+    return forward, None if found is None else found.plan
 
 
 def _rates(found: _PlannedGradient, options: Options, machine: Cluster | None) -> Rates:

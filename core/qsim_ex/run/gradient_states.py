@@ -30,11 +30,10 @@ def forward_plan(work: Structure, num_wires: int, shape: Shape, grows: bool) -> 
 
 
 def final_states(
-    work: Structure, operands: NDArray[np.complex128], device: BatchDevice, options: Options, tick: Tick, wires: int
+    plan: Plan, operands: NDArray[np.complex128], device: BatchDevice, options: Options, tick: Tick
 ) -> Batch:
-    """Return the states of `wires` wires behind some work, one for each row of operands [rows, total]."""
-    plan = forward_plan(work, wires, device.batch_shape(options.dtype), device.grows)
-    states = Batch(device, wires, len(operands), options.dtype)
+    """Return the states behind a plan of `forward_plan`, one for each row of operands [rows, total]."""
+    states = Batch(device, plan.num_wires, len(operands), options.dtype)
     states.layout = at.begun_as(states.layout, plan.start)
     states.run(plan, prepare(plan, operands, (device,), options.dtype, options.compile, rows=True), tick)
     return states

@@ -7,7 +7,7 @@ sum of several with weights the sum of these; of the real part of an overlap ⟨
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import ClassVar, NamedTuple
@@ -31,7 +31,7 @@ from qsim_ex.placement.divided import products
 from qsim_ex.placement.divided.divided import Divided
 from qsim_ex.placement.divided.products import Beside
 from qsim_ex.program.one_state import unitary_program
-from qsim_ex.run.gradient_states import DifferentiatingDevice, final_states, stored
+from qsim_ex.run.gradient_states import DifferentiatingDevice, final_states, forward_plan, stored
 
 Complex = NDArray[np.complex128]
 Rows = NDArray[np.intp]
@@ -70,8 +70,8 @@ class Target(ABC):
         """Return what tells it from others, for processes that compare their calls."""
 
     @abstractmethod
-    def write(self, states: Batch, cotangents: Buffer, given: Given) -> Values:
-        """Write the cotangents of the states of some bindings, and return the values [rows, values]."""
+    def begin(self, states: Batch, cotangents: Buffer, given: Given) -> Callable[[], Values]:
+        """Begin to write the cotangents of the states of some bindings; the result waits for values [rows, values]."""
 
     @abstractmethod
     def write_beside(self, state: Divided, binding: int) -> tuple[Values, Beside]:
@@ -116,10 +116,10 @@ class Expectations(Target):
         """Return the observables."""
         return repr(self.sums)
 
-    def write(self, states: Batch, cotangents: Buffer, given: Given) -> Values:
-        """Write H|ψ⟩ for each observable."""
+    def begin(self, states: Batch, cotangents: Buffer, given: Given) -> Callable[[], Values]:
+        """Begin to write H|ψ⟩ for each observable."""
         known = stored(self.sums, states.layout)
-        return given.device.apply_sums(states.buffer, cotangents, states.num_wires, known)
+        return given.device.begin_sums(states.buffer, cotangents, states.num_wires, known)
 
     def write_beside(self, state: Divided, binding: int) -> tuple[Values, Beside]:  # noqa: ARG002 - the same for all
         """Write H|ψ⟩ of the one observable."""
@@ -166,10 +166,10 @@ class WeightedExpectations(Target):
         """Return the observables and the weights."""
         return f"{self.sums!r} {self.weights.tolist()}"
 
-    def write(self, states: Batch, cotangents: Buffer, given: Given) -> Values:
-        """Write the weighted sum of all H|ψ⟩."""
+    def begin(self, states: Batch, cotangents: Buffer, given: Given) -> Callable[[], Values]:
+        """Begin to write the weighted sum of all H|ψ⟩."""
         known = stored(self.sums, states.layout)
-        return given.device.apply_sums(states.buffer, cotangents, states.num_wires, known, self.weights[given.which])
+        return given.device.begin_sums(states.buffer, cotangents, states.num_wires, known, self.weights[given.which])
 
     def write_beside(self, state: Divided, binding: int) -> tuple[Values, Beside]:
         """Write the weighted sum of all H|ψ⟩, as one observable; values are taken first."""
@@ -226,14 +226,15 @@ class Overlaps(Target):
         """Return the key and the numbers of the other circuit."""
         return f"{self.other.template.key} {self._operands(np.arange(self.other.count)).tolist()}"
 
-    def write(self, states: Batch, cotangents: Buffer, given: Given) -> Values:
+    def begin(self, states: Batch, cotangents: Buffer, given: Given) -> Callable[[], Values]:
         """Run the other circuit, with a phase of each part behind it, and write its states."""
         device, n = given.device, states.num_wires
         work, operands = unitary_program(self.other.template.structure).whole.work, self._operands(given.which)
         phases = np.array([[0, 1, 1j**part] for part in self.parts])
         both = [np.repeat(operands, len(phases), axis=0), np.tile(phases, (len(operands), 1))]
         followed = _behind(work, operands.shape[1], _phase())
-        others = final_states(followed, np.concatenate(both, axis=1), device, given.options, given.tick, n)
+        plan = forward_plan(followed, n, device.batch_shape(given.options.dtype), device.grows)
+        others = final_states(plan, np.concatenate(both, axis=1), device, given.options, given.tick)
         others.arrange(states.layout)
         device.take_rows(cotangents, others.buffer, n, np.arange(states.rows * len(phases)) % others.rows)
         others.release()
@@ -243,7 +244,7 @@ class Overlaps(Target):
                 first = row * len(phases) + number
                 one = cotangents[first << n : first + 1 << n]
                 found[row, number] = device.inner(one, states.buffer[row << n : row + 1 << n]).real
-        return found
+        return lambda: found
 
     def write_beside(self, state: Divided, binding: int) -> tuple[Values, Beside]:  # noqa: ARG002 - see `followed`
         """Write |0…0⟩ with the phase of the one part: the overlap with it is that of both circuits."""

@@ -76,8 +76,11 @@ class GradientTask:
 
     def derivatives(self, backwards: Inverse, found: Complex, which: Rows) -> Values:
         """Return derivatives [rows, cotangents, columns] for cotangents of the inverse's operands, of some bindings."""
-        own = backwards.pulled(found, len(self.wanted))
-        return pulled(self.sweep, which, own[:, :, : self.sweep.template.operands.shape[1]])
+        return self.pulled(backwards.pulled(found, len(self.wanted)), which)
+
+    def pulled(self, found: Complex, which: Rows) -> Values:
+        """Return derivatives [rows, cotangents, columns] for cotangents of the operands, of some bindings."""
+        return pulled(self.sweep, which, found[:, :, : self.sweep.template.operands.shape[1]])
 
 
 def in_one_piece(where: Assignment) -> bool:

@@ -20,9 +20,13 @@ from benchmarks.counts import circuit_of as named_circuit
 from benchmarks.cx_rich import FAMILIES as CX_RICH
 from benchmarks.engine import circuit_of
 from benchmarks.families import FAMILIES
+from benchmarks.gpu_gradients import ising
 from qsim_ex.circuit.ops import ALWAYS, When, pattern
 from qsim_ex.devices.gpu.device import GpuDevice
 from qsim_ex.kernels.cuda.adjoint import interpreter as adjoint
+from qsim_ex.kernels.cuda.adjoint.reversed import collecting
+from qsim_ex.kernels.cuda.adjoint.write.kernel import emit as write_gradient
+from qsim_ex.kernels.cuda.adjoint.write.pieces import pieces
 from qsim_ex.kernels.cuda.compile.compilation import report
 from qsim_ex.kernels.cuda.fixed import fixed
 from qsim_ex.kernels.cuda.interpret import interpreter
@@ -30,9 +34,11 @@ from qsim_ex.kernels.cuda.runtime import KernelText
 from qsim_ex.kernels.cuda.write import tensor
 from qsim_ex.kernels.cuda.write.emit import NAME, OLD_ROOM, ROOM, emit, emit_rows
 from qsim_ex.planning import compiled as planner
+from qsim_ex.planning.coefficients.pullback import LEFT_OUT
 from qsim_ex.planning.planner import compiled_plan, make_plan
 from qsim_ex.precision import BY_DTYPE, PRECISIONS
 from qsim_ex.steps import Diagonal, Layout, Mix, Permute, RegisterBlock, Slot, Sweep
+from qsim_ex.steps.reversed import reversed_sweep
 
 nvrtc = pytest.importorskip("cuda.bindings.nvrtc", reason="cuda-bindings compiles kernels without a GPU")
 
@@ -215,6 +221,29 @@ def test_subspaces_compile_without_spilling(architecture):
     for text in subspaces()[architecture // 5 % 4 :: 4]:
         found = spilled(text.code, architecture)
         assert found <= MOST_SPILLED, f"{found}\n{text.code}"
+
+
+@functools.cache
+def backwards():
+    """Texts of sweeps of gradients: the pieces of a full one and one of a state that grows, by tangents and not."""
+    texts = []
+    for dtype in DTYPES:
+        precision, wires = BY_DTYPE[np.dtype(dtype)], WIRES
+        made = ising(wires, np.random.default_rng(0)).template
+        shape = replace(GpuDevice.on(EmulatedRuntime()).batch_shape(dtype), left_out=LEFT_OUT)
+        plan = make_plan(made.instructions, wires, Layout.identity(wires), shape, (1 << wires) - 1, place=True)
+        for step, tangents in zip(plan.sweeps[-1:-3:-1], (True, False), strict=True):
+            wanted = np.ones(step.numbers + step.tables, dtype=np.bool_)
+            sweep = replace(collecting(reversed_sweep(step), wanted), tangents=tangents)
+            texts += [KernelText(write_gradient(one, precision, ROOM).code, NAME) for one in pieces(sweep)[:2]]
+    return texts
+
+
+def test_sweeps_of_gradients_compile_without_spilling():
+    """A thread has two states in its registers, and spills at most 128 bytes, in double precision 320."""
+    assert len(backwards()) >= 6
+    for text in backwards():
+        assert spilled(text.code, 90) <= (320 if "typedef double real" in text.code else MOST_SPILLED)
 
 
 def test_sweeps_of_gradients_with_all_that_is_seldom_compile():

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -15,12 +16,15 @@ from qsim_ex.errors import NotSupported
 from qsim_ex.kernels.cuda.runtime import Array, Runtime
 from qsim_ex.later import later
 from qsim_ex.precision import BY_DTYPE
+from qsim_ex.steps.reversed import ReversedSweep
 from qsim_ex.steps.step import Step, Sweep
 
 if TYPE_CHECKING:
+    from qsim_ex.kernels.cuda.adjoint import reversed as backwards
     from qsim_ex.kernels.cuda.adjoint import sweep as adjoint
     from qsim_ex.kernels.cuda.fixed import pauli_products
 else:
+    backwards = later("qsim_ex.kernels.cuda.adjoint.reversed")
     adjoint = later("qsim_ex.kernels.cuda.adjoint.sweep")
     pauli_products = later("qsim_ex.kernels.cuda.fixed.pauli_products")
 
@@ -36,6 +40,10 @@ class GpuAdjoints(Differentiates):
     """The part of `GpuDevice` that differentiates."""
 
     _runtime: Runtime
+
+    @cached_property
+    def _reversed(self) -> backwards.ReversedKernels:
+        return backwards.ReversedKernels(self._runtime)
 
     @abstractmethod
     def run_batch(
@@ -54,6 +62,19 @@ class GpuAdjoints(Differentiates):
         adds: bool = False,
     ) -> NDArray[np.float64]:
         """Write H|ψ⟩ for each row and sum, and return the expectation values."""
+        return self.begin_sums(states, to, num_bits, sums, weights, adds=adds)()
+
+    def begin_sums(
+        self,
+        states: Array,
+        to: Array,
+        num_bits: int,
+        sums: Sequence[StoredSum],
+        weights: NDArray[np.float64] | None = None,
+        *,
+        adds: bool = False,
+    ) -> Callable[[], NDArray[np.float64]]:
+        """Queue H|ψ⟩ for each row and sum."""
         where = pauli_products.DeviceProducts(states, to, num_bits, weights, adds)
         return pauli_products.pauli_products(self._runtime, where, sums)
 
@@ -98,3 +119,29 @@ class GpuAdjoints(Differentiates):
         self.run_batch(states, num_bits, step, numbers)
         self.run_batch(cotangents, num_bits, step, numbers if len(numbers) == 1 else np.repeat(numbers, count, axis=0))
         return None
+
+    def prepare_reversed(
+        self,
+        sweeps: Sequence[ReversedSweep],
+        num_bits: int,
+        dtype: DTypeLike,
+        wanted: Sequence[NDArray[np.bool_]],
+        compile: str,
+    ) -> backwards.ReversedSweeps:
+        """Choose which sweeps get kernels of their own, and compile them where runs wait for that."""
+        made = [backwards.collecting(one, own) for one, own in zip(sweeps, wanted, strict=True)]
+        precision = BY_DTYPE[np.dtype(dtype)]
+        return backwards.ReversedSweeps(self._runtime, self._reversed, made, num_bits, precision, compile)
+
+    def run_reversed(
+        self,
+        states: Array,
+        cotangents: Array,
+        num_bits: int,
+        numbers: Sequence[NDArray[np.complex128]],
+        prepared: object,
+        tick: Callable[[], object],
+    ) -> list[NDArray[np.complex128] | None]:
+        """Queue all sweeps, and return the derivatives of each."""
+        assert isinstance(prepared, backwards.ReversedSweeps)
+        return prepared.run(adjoint.CotangentRows(states, cotangents, num_bits), numbers, tick)

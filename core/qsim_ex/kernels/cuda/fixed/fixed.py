@@ -83,6 +83,8 @@ KERNELS = (
     ("marginals.cu", "marginals"),
     ("paulis.cu", "paulis"),
     ("pauli_products.cu", "pauli_products"),
+    ("pauli_tiles.cu", "pauli_tiles"),
+    ("pauli_tiles.cu", "pauli_tiles_weighed"),
 )
 """Every fixed kernel: its file and its name."""
 

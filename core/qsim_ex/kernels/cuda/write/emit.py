@@ -71,9 +71,9 @@ def emit(sweep: Sweep, precision: Precision, room: int = ROOM, *, tensor: bool =
     arranged = places(parted(sweep) if tensor else sweep, precision)
     pairs = sum(is_pair(item) for block in sweep.register_blocks for item in block.items)
     body = _written(sweep, precision, arranged, tensor, pivoted=pairs in USEFUL)
-    if body.pivots and not _fits(body, room):
+    if body.pivots and not fits(body, room):
         body = _written(sweep, precision, arranged, tensor, pivoted=False)
-    by_value = _fits(body, room)
+    by_value = fits(body, room)
     values = np.array(body.values if by_value else [], dtype=np.int64)
     before = [] if by_value else _padded(body.values)
     threads = 1 << len(arranged[0].threads)
@@ -93,7 +93,7 @@ def _written(
         if dense:
             _block(body, dense, last=number == len(arranged) - 1)
         else:
-            items.write_all(body, _framed(body, number == 0, number == len(arranged) - 1))
+            items.write_all(body, framed_items(body, number == 0, number == len(arranged) - 1))
     if body.pivots and not body.pivots[-1].total:
         block = [block for block in body.register_blocks if block.pivots][-1]
         block.add(scaled(body, block))
@@ -113,7 +113,7 @@ def _padded_slots(sweep: Sweep, tensor: bool) -> bool:
     return any(map(is_pair, items))
 
 
-def _framed(body: KernelBody, first: bool, last: bool) -> Sequence[Item | Flip]:
+def framed_items(body: KernelBody, first: bool, last: bool) -> Sequence[Item | Flip]:
     """Return the items of the register block that is begun, in its frame if it has a CX."""
     sweep, block = body.sweep, body.register_blocks[-1]
     place, items = block.place, block.place.block.items
@@ -131,7 +131,7 @@ def _framed(body: KernelBody, first: bool, last: bool) -> Sequence[Item | Flip]:
     return made.items
 
 
-def _fits(body: KernelBody, room: int) -> bool:
+def fits(body: KernelBody, room: int) -> bool:
     """Return whether a kernel may take its numbers by value."""
     return len(body.values) * body.precision.storage.real_bytes + _OTHER_ARGUMENTS <= room
 
@@ -149,7 +149,7 @@ def emit_rows(sweep: Sweep, precision: Precision) -> Kernel:
     body = KernelBody(sweep, precision, in_memory=True)
     for number, place in enumerate(arranged):
         body.begin(place)
-        items.write_all(body, _framed(body, number == 0, number == len(arranged) - 1))
+        items.write_all(body, framed_items(body, number == 0, number == len(arranged) - 1))
     lanes = len(arranged[0].threads)
     together = max(1, precision.geometry.threads >> lanes)
     before, threads = _padded(body.values), together << lanes
@@ -206,7 +206,7 @@ def _text(
         needs_slots = last > 0 or block.shared
         kernel += [
             f"        {line}"
-            for line in _places_text(sweep, place, frame, block.reads, body.slots if needs_slots else None, number > 0)
+            for line in places_text(sweep, place, frame, block.reads, body.slots if needs_slots else None, number > 0)
         ]
         if number == 0 and not read.stays:
             kernel += [f"        {line}" for line in read.place("origin", place.threads, fixed=not any(block.first))]
@@ -245,7 +245,7 @@ def _bounds(threads: int, body: KernelBody) -> str:
     return f"{threads}, {held}" if held else str(threads)
 
 
-def _places_text(
+def places_text(
     sweep: Sweep, place: RegisterLayout, frame: Frame, reads: bool, slots: TileSlots | None, later: bool
 ) -> list[str]:
     """Define the places of this thread's amplitudes: in memory (`here`), in the state (`i`), in the tile (`w`)."""

@@ -19,6 +19,8 @@ class Moves:
 
     live: whether there are threads without amplitudes, for which `live` is false.
     read, written: the maps by which the sweep is loaded and stored.
+    parts: what a register holds of each state, as the end of its name, with the name of that state's memory.
+    dropped: mask of bits of the tile at whose 1 nothing is stored.
     """
 
     sweep: Sweep
@@ -27,6 +29,8 @@ class Moves:
     live: bool
     read: MemoryMap
     written: MemoryMap
+    parts: Sequence[tuple[str, str]] = (("", "state"),)
+    dropped: int = 0
 
     @property
     def place(self) -> RegisterLayout:
@@ -41,7 +45,7 @@ class Moves:
     def load(self) -> list[str]:
         """Return the loads; amplitudes at which a fresh bit is 1 are zero, whatever memory holds."""
         start = f"{'here' if self.read.stays else 'origin'} {self.read.joined} {{:#x}}"
-        amplitude = f"state[{start}]"
+        amplitude = f"{{}}[{start}]"
         lines, source = [], amplitude
         threads = sum(self.sweep.fresh >> self.sweep.tile[p] & 1 and 1 << k for k, p in enumerate(self.place.threads))
         lines += self._flipped("origin", self.block.first, self._steps(self.read))
@@ -54,16 +58,27 @@ class Moves:
         seen = [self.sweep.tile[position] for position in self.place.registers]
         zeros = sum(1 << k for k, bit in enumerate(seen) if self.sweep.fresh >> bit & 1)
         for r, offset in enumerate(self.read.registers(self.place.registers)):
-            lines.append(f"a{r} = {'zero' if r & zeros else source.format(offset)};")
+            for part, memory in self.parts:
+                lines.append(f"a{r}{part} = {'zero' if r & zeros else source.format(memory, offset)};")
         return lines
 
     def store(self, names: list[int]) -> list[str]:
         """Return the stores; names: the variable of each register's amplitude."""
         start = f"{'there' if self.moved else 'here'} {self.written.joined} {{:#x}}"
-        to = f"state[{start}] = a{{}};"
+        to = f"{{}}[{start}] = a{{}}{{}};"
         lines = self._flipped("there", self.block.last, self._steps(self.written))
-        lines += [to.format(at, names[r]) for r, at in enumerate(self.written.registers(self.place.registers))]
-        return ["if (live) {", *[f"    {line}" for line in lines], "}"] if self.live else lines
+        moved = [*self.block.last, *[0] * len(self.place.registers)]
+        lost = [self.dropped >> self.sweep.tile[p] & 1 for p in self.place.registers]
+        kept = sum(1 << k for k, one in enumerate(lost) if one and not moved[k])
+        threads = sum(1 << k for k, p in enumerate(self.place.threads) if self.dropped >> self.sweep.tile[p] & 1)
+        for part, memory in self.parts:
+            lines += [
+                to.format(memory, at, names[r], part)
+                for r, at in enumerate(self.written.registers(self.place.registers))
+                if not r & kept
+            ]
+        conditions = [*(["live"] if self.live else []), *([f"!(t & {threads:#x})"] if threads else [])]
+        return [f"if ({' && '.join(conditions)}) {{", *[f"    {line}" for line in lines], "}"] if conditions else lines
 
     def fetch(self) -> list[str]:
         """Return the lines that take amplitudes from the tile in shared memory."""
@@ -77,6 +92,16 @@ class Moves:
             *(f"a{r} = {self.slots.at('from', slot)};" for r, slot in enumerate(slots)),
         ]
 
+    def begun(self, name: str) -> list[str]:
+        """Return statements that define from which slot on a thread takes its amplitudes."""
+        flipped = self._flipped(name, self.block.first, self._hops(self.slots.registers(self.place)))
+        return [f"unsigned {name} = w;", *flipped]
+
+    def fetched(self, name: str, part: str) -> list[str]:
+        """Return the lines that take a part of what registers hold, from a slot on."""
+        slots = self.slots.registers(self.place)
+        return [f"a{r}{part} = {self.slots.at(name, slot)};" for r, slot in enumerate(slots)]
+
     def put(self, names: list[int]) -> list[str]:
         """Return the lines that put amplitudes into the tile; names: as in `store`."""
         slots = self.slots.registers(self.place)
@@ -88,6 +113,15 @@ class Moves:
             *flipped,
             *(f"{self.slots.at('to', slot)} = a{names[r]};" for r, slot in enumerate(slots)),
         ]
+
+    def ended(self, name: str) -> list[str]:
+        """Return statements that move a slot to where a thread leaves its amplitudes."""
+        return self._flipped(name, self.block.last, self._hops(self.slots.registers(self.place)))
+
+    def left(self, name: str, names: list[int], part: str) -> list[str]:
+        """Return the lines that put a part of what registers hold, from a slot on; names: as in `store`."""
+        slots = self.slots.registers(self.place)
+        return [f"{self.slots.at(name, slot)} = a{names[r]}{part};" for r, slot in enumerate(slots)]
 
     def _hops(self, slots: Sequence[int]) -> list[int]:
         return [slots[1 << k] for k in range(len(self.place.registers))]

@@ -65,8 +65,10 @@ def slot_of(position: str, size: int, precision: Precision) -> str:
     return " ^ ".join([position, *(f"({position} >> {shift} & {low:#x})" for shift in range(step, size, step))])
 
 
-def places(sweep: Sweep, precision: Precision) -> tuple[RegisterLayout, ...]:
+def places(sweep: Sweep, precision: Precision, read: tuple[int, ...] = ()) -> tuple[RegisterLayout, ...]:
     """Return the places of each register block; blocks without items are added at the ends if memory access needs them.
+
+    read: the positions in the order in which they are read, () for ascending ones.
 
     A tile that is written back permuted has two register blocks or more: threads write where others have read, so a
     barrier has to be between.
@@ -74,16 +76,16 @@ def places(sweep: Sweep, precision: Precision) -> tuple[RegisterLayout, ...]:
     size = len(sweep.tile)
     register_blocks = [*sweep.register_blocks] or [RegisterBlock((), ())]
     empty = RegisterBlock((), ())
-    written = stored_order(sweep)
+    written, read = stored_order(sweep), read or tuple(range(size))
     if size >= LANES + REGISTERS:
-        if _touches(register_blocks[0], sweep.tile, range(LANES)):
+        if _touches(register_blocks[0], sweep.tile, read[:LANES]):
             register_blocks.insert(0, empty)
         if _touches(register_blocks[-1], sweep.tile, written[:LANES]):
             register_blocks.append(empty)
     if sweep.store and len(register_blocks) == 1:
         register_blocks.append(empty)
     last = len(register_blocks) - 1
-    orders = {0: tuple(range(size)), last: written}
+    orders = {0: read, last: written}
     return tuple(_place(block, sweep.tile, precision, orders.get(k)) for k, block in enumerate(register_blocks))
 
 
@@ -93,6 +95,11 @@ def stored_order(sweep: Sweep) -> tuple[int, ...]:
     Over a subspace the lowest bits have a position each, and the others follow.
     """
     return tuple(sorted(range(len(sweep.tile)), key=sweep.stores(sweep.tile).__getitem__))
+
+
+def loaded_order(sweep: Sweep) -> tuple[int, ...]:
+    """Return the positions of a tile in the order of the index bits on which they are read."""
+    return tuple(sorted(range(len(sweep.tile)), key=sweep.loads(sweep.tile).__getitem__))
 
 
 def _touches(block: RegisterBlock, tile: tuple[int, ...], lanes: Sequence[int]) -> bool:

@@ -49,6 +49,7 @@ struct Group {
     u64 strings_at;  // where Z-parts begin among the words
     u64 bits, parts, run;  // a thread block has 2^run chunks of 2048 amplitudes, one behind the other
     u64 adds;        // whether results are added to what is there
+    u64 last;        // for pauli_tiles.cu
     u64 weighted;    // whether the sums of a row are added up, with factors
 };
 

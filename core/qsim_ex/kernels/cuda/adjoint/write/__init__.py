@@ -1,0 +1,1 @@
+"""Kernels that are written for a sweep backwards, with sums of what its numbers need."""
