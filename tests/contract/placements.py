@@ -124,8 +124,10 @@ def draw_when(data: st.DataObject, wires: list[int]) -> When:
     return When(mask, data.draw(st.integers(0, (1 << max(wires, default=0) + 1) - 1)) & mask)
 
 
-EXAMPLES = 3
-"""Cases that each deployment is asked in each precision; there are many deployments."""
+EXAMPLES = 4
+"""Cases that each deployment is asked, each in one of both precisions; there are many deployments."""
+
+DTYPES = st.sampled_from([np.dtype(np.complex64), np.dtype(np.complex128)])
 
 asked = settings(
     max_examples=EXAMPLES,
@@ -135,12 +137,13 @@ asked = settings(
 
 
 class Contract:
-    """Tests of every answer of a placement, in any layout, with any bits fresh; fixtures: `deployment` and `dtype`."""
+    """Tests of every answer of a placement, in any layout, with any bits fresh; fixture: `deployment`."""
 
     @asked
     @given(data=st.data())
-    def test_amplitudes(self, deployment: PlacementCase, dtype: np.dtype[Any], data: st.DataObject) -> None:
+    def test_amplitudes(self, deployment: PlacementCase, data: st.DataObject) -> None:
         """Amplitudes read by value or by range are those of the state, in any order of wires."""
+        dtype = data.draw(DTYPES, label="dtype")
         case = draw_case(data, deployment, dtype)
         n, order = case.n, data.draw(st.permutations(range(case.n)))
         by_order = np.empty_like(case.psi)
@@ -155,8 +158,9 @@ class Contract:
 
     @asked
     @given(data=st.data())
-    def test_amplitudes_as_they_lie(self, deployment: PlacementCase, dtype: np.dtype[Any], data: st.DataObject) -> None:
+    def test_amplitudes_as_they_lie(self, deployment: PlacementCase, data: st.DataObject) -> None:
         """Amplitudes in the order of memory are where the layout says, and the pieces hold each of them once."""
+        dtype = data.draw(DTYPES, label="dtype")
         case = draw_case(data, deployment, dtype)
         size, layout = 1 << case.n, case.placement.layout
         stored = np.zeros(size, dtype=complex)
@@ -171,8 +175,9 @@ class Contract:
 
     @asked
     @given(data=st.data())
-    def test_probabilities(self, deployment: PlacementCase, dtype: np.dtype[Any], data: st.DataObject) -> None:
+    def test_probabilities(self, deployment: PlacementCase, data: st.DataObject) -> None:
         """A marginal is the sum over its wires in their order, under its condition, also where wires are far."""
+        dtype = data.draw(DTYPES, label="dtype")
         case = draw_case(data, deployment, dtype)
         wires, others = draw_wires(data, case.n)
         when = draw_when(data, others)
@@ -187,8 +192,9 @@ class Contract:
 
     @asked
     @given(data=st.data())
-    def test_shots(self, deployment: PlacementCase, dtype: np.dtype[Any], data: st.DataObject) -> None:
+    def test_shots(self, deployment: PlacementCase, data: st.DataObject) -> None:
         """A shot is the value on which its number falls in the running sum over values."""
+        dtype = data.draw(DTYPES, label="dtype")
         case = draw_case(data, deployment, dtype)
         numbers = sampling.uniforms(data.draw(st.integers(0, 99)), 0, data.draw(st.integers(1, 40)))
         ends = np.cumsum(np.abs(case.psi) ** 2)
@@ -201,8 +207,9 @@ class Contract:
 
     @asked
     @given(data=st.data())
-    def test_search(self, deployment: PlacementCase, dtype: np.dtype[Any], data: st.DataObject) -> None:
+    def test_search(self, deployment: PlacementCase, data: st.DataObject) -> None:
         """For each prefix a target falls on the value of the searched wires at which the running sum passes it."""
+        dtype = data.draw(DTYPES, label="dtype")
         case = draw_case(data, deployment, dtype)
         wires, others = draw_wires(data, case.n, case.placement.levels.local)
         squares = np.abs(case.psi) ** 2
@@ -224,8 +231,9 @@ class Contract:
 
     @asked
     @given(data=st.data())
-    def test_pauli_strings(self, deployment: PlacementCase, dtype: np.dtype[Any], data: st.DataObject) -> None:
+    def test_pauli_strings(self, deployment: PlacementCase, data: st.DataObject) -> None:
         """Strings have the values of their definition, with X on far wires and where several share visits."""
+        dtype = data.draw(DTYPES, label="dtype")
         case = draw_case(data, deployment, dtype)
         size = 1 << case.n
         pairs = st.tuples(st.integers(0, size - 1), st.integers(0, size - 1))
@@ -241,8 +249,9 @@ class Contract:
 
     @asked
     @given(data=st.data())
-    def test_density(self, deployment: PlacementCase, dtype: np.dtype[Any], data: st.DataObject) -> None:
+    def test_density(self, deployment: PlacementCase, data: st.DataObject) -> None:
         """A reduced density matrix is the partial trace over all other wires, far ones among them."""
+        dtype = data.draw(DTYPES, label="dtype")
         case = draw_case(data, deployment, dtype)
         wires, others = draw_wires(data, case.n, min(4, case.placement.levels.local))
         rows = np.zeros((1 << len(wires), 1 << len(others)), dtype=complex)
@@ -252,8 +261,9 @@ class Contract:
 
     @asked
     @given(data=st.data(), other=st.sampled_from(["same", "single", "other precision"]))
-    def test_inner(self, deployment: PlacementCase, dtype: np.dtype[Any], data: st.DataObject, other: str) -> None:
+    def test_inner(self, deployment: PlacementCase, data: st.DataObject, other: str) -> None:
         """Inner products of states in different layouts, places and precisions are Σ conj(a)·b; both states stay."""
+        dtype = data.draw(DTYPES, label="dtype")
         one = draw_case(data, deployment, dtype)
         kind = np.dtype(np.complex64 if dtype == np.complex128 else np.complex128) if other[0] == "o" else dtype
         on_cpu = PlacementCase("single", lambda n, dtype: single(n, dtype, CpuDevice(2)), (0, 0))
@@ -268,8 +278,9 @@ class Contract:
 
     @asked
     @given(data=st.data())
-    def test_scale(self, deployment: PlacementCase, dtype: np.dtype[Any], data: st.DataObject) -> None:
+    def test_scale(self, deployment: PlacementCase, data: st.DataObject) -> None:
         """A projection multiplies exactly the amplitudes at which its condition holds."""
+        dtype = data.draw(DTYPES, label="dtype")
         case = draw_case(data, deployment, dtype)
         when = draw_when(data, list(range(case.n)))
         inside, outside = data.draw(st.sampled_from([(2.0, 0.0), (0.5, 1.0), (1.0, 0.25), (1.0, 1.0)]))
@@ -281,8 +292,9 @@ class Contract:
 
     @asked
     @given(data=st.data())
-    def test_arrange_and_write(self, deployment: PlacementCase, dtype: np.dtype[Any], data: st.DataObject) -> None:
+    def test_arrange_and_write(self, deployment: PlacementCase, data: st.DataObject) -> None:
         """Moving amplitudes to another layout keeps the state, and writing a range changes this range alone."""
+        dtype = data.draw(DTYPES, label="dtype")
         case = draw_case(data, deployment, dtype)
         n, layout = case.n, data.draw(layouts(case.n))
         case.placement.arrange(layout)
@@ -302,8 +314,9 @@ class Contract:
 
     @asked
     @given(data=st.data())
-    def test_other_numbers_of_wires(self, deployment: PlacementCase, dtype: np.dtype[Any], data: st.DataObject) -> None:
+    def test_other_numbers_of_wires(self, deployment: PlacementCase, data: st.DataObject) -> None:
         """A clone has memory of its own, a new wire is |0>, and removing a wire leaves the others' state."""
+        dtype = data.draw(DTYPES, label="dtype")
         if not deployment.copies:
             pytest.skip("this placement cannot be copied")
         case = draw_case(data, deployment, dtype)
@@ -330,8 +343,9 @@ class Contract:
 
     @asked
     @given(data=st.data())
-    def test_entangled_wires_stay(self, deployment: PlacementCase, dtype: np.dtype[Any], data: st.DataObject) -> None:
+    def test_entangled_wires_stay(self, deployment: PlacementCase, data: st.DataObject) -> None:
         """Removing a wire that is in a superposition is refused, and the state stays."""
+        dtype = data.draw(DTYPES, label="dtype")
         case = draw_case(data, deployment, dtype)
         wires, _ = draw_wires(data, case.n)
         weights = np.bincount(values_of(wires, case.n), np.abs(case.psi) ** 2)
@@ -342,8 +356,9 @@ class Contract:
 
     @asked
     @given(data=st.data())
-    def test_circuits(self, deployment: PlacementCase, dtype: np.dtype[Any], data: st.DataObject) -> None:
+    def test_circuits(self, deployment: PlacementCase, data: st.DataObject) -> None:
         """A circuit, planned for these levels and run here, leaves the state of its definition."""
+        dtype = data.draw(DTYPES, label="dtype")
         fewest, most = deployment.wires
         circuit = data.draw(circuits(min_qubits=max(fewest, 1), max_qubits=most))
         placement = deployment.make(circuit.num_qubits, dtype)

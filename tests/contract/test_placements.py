@@ -226,4 +226,4 @@ def gpu_missing(count: int) -> str:
 
 
 class TestPlacements(Contract):
-    """Each case fulfils the contract, in both precisions."""
+    """Each case fulfils the contract; each question is asked in both precisions."""

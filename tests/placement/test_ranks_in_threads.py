@@ -76,6 +76,15 @@ class Held(np.ndarray):  # type: ignore[type-arg]
     __hash__ = object.__hash__
 
 
+@pytest.fixture(scope="module", autouse=True)
+def _little_to_collect() -> Iterator[None]:
+    """Let collections look at what these tests make, and not at all that was there before, which takes a second."""
+    gc.collect()
+    gc.freeze()
+    yield
+    gc.unfreeze()
+
+
 @pytest.fixture(autouse=True)
 def machine(monkeypatch: pytest.MonkeyPatch) -> Iterator[Machine]:
     """A machine on which states of two peers go over two threads; no thread of theirs is left in the end."""

@@ -5,6 +5,7 @@ emulated GPU and on the real one.
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import cache
 
 import numpy as np
 import pytest
@@ -120,6 +121,14 @@ CIRCUITS = {
 }
 
 
+@cache
+def defined(name, new):
+    """A circuit, the state before it, |0…0⟩ or any, and the one that its definition makes of that."""
+    made = CIRCUITS[name]()
+    psi = np.eye(1, 1 << WIRES, dtype=np.complex128)[0] if new else random_state(5, WIRES, np.complex128)
+    return made, psi, reference.simulate(made, psi)
+
+
 @pytest.mark.usefixtures("every_linear_plan")
 @pytest.mark.parametrize("name", CIRCUITS)
 @pytest.mark.parametrize("compile", ["always", "never"])
@@ -128,7 +137,7 @@ def test_a_plan_in_a_cnot_frame(gpu, name, compile, dtype, new):
     """Kernels of such plans make the state that the circuit's definition makes, from |0…0⟩ in memory that may hold
     anything, and from any state.
     """
-    made, size = CIRCUITS[name](), 1 << WIRES
+    (made, begin, want), size = defined(name, new), 1 << WIRES
     every = size - 1 if new else 0
     plan = make_plan(made.instructions, WIRES, Layout.identity(WIRES), gpu.shape(dtype), every, None, new)
     verify(plan)
@@ -137,7 +146,7 @@ def test_a_plan_in_a_cnot_frame(gpu, name, compile, dtype, new):
         assert any(
             isinstance(i, Mix) and len(i.bits) == 4 for s in plan.sweeps for b in s.register_blocks for i in b.items
         )
-    psi = random_state(5, WIRES, dtype) if not new else np.eye(1, size, dtype=dtype)[0]
+    psi = begin.astype(dtype)
     memory = np.full(size, np.nan, dtype=dtype) if new else psi.copy()
     memory[0] = psi[0]
     buffer = filled(gpu, memory)
@@ -145,7 +154,6 @@ def test_a_plan_in_a_cnot_frame(gpu, name, compile, dtype, new):
     for step, numbers in zip(plan.steps, gpu.load(prepared, bind(plan, made.operands)), strict=True):
         gpu.run(buffer, WIRES, step, numbers, prepared)
     found = gpu.read(buffer, 0, size)[[plan.end.index(value) for value in range(size)]]
-    want = reference.simulate(made, psi.astype(np.complex128))
     assert np.linalg.norm(found - want) < BOUND[dtype] * np.linalg.norm(want)
 
 
