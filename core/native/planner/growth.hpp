@@ -32,8 +32,7 @@ class Growth {
     // fresh: bits that no sweep has added yet. low: bits that are in the next tile. worth: the share of a pass's arithmetic
     // for which the state grows, where a diagonal costs its share of a table (`weighed`); 0 for a whole pass.
     Growth(int num_bits, const Shape& shape, Mask fresh, Mask low, double worth)
-        : fresh{fresh}, num_bits_(num_bits), shape_(shape), least_(least(worth, shape)), low_{low},
-          every_{below(num_bits)} {
+        : fresh{fresh}, num_bits_(num_bits), shape_(shape), least_(least(worth, shape)), low_{low}, every_{below(num_bits)} {
         reach_ = every_.without(this->fresh) | low_;
     }
 

@@ -130,8 +130,7 @@ void RegisterBlockWriter::write(Step step, const std::vector<Piece>& work, doubl
     for (std::size_t k = 0; k < blocks_.size(); ++k) {
         if (blocks) pieces = packer.take_held();
         for (; at < blocks_[k].end; ++at) pieces.push_back(&work[in_blocks_[at]]);
-        if (blocks)
-            pieces = gathered(pieces, blocks_[k].registers.units, shape_.block, making, context_, program_, made);
+        if (blocks) pieces = gathered(pieces, blocks_[k].registers.units, shape_.block, making, context_, program_, made);
         packer.add(blocks_[k].registers, pieces, k + 1 == blocks_.size());
         pieces.clear();
     }
