@@ -115,6 +115,13 @@ inline Vectors common(const Vectors& one, const Vectors& other) {
 // The reduced basis of a space, the highest vector first: the same for all vectors that span it.
 class Basis {
   public:
+    Basis() {}
+    Basis(const Basis& other) : size_(other.size_) { std::copy_n(other.rows_, size_, rows_); }  // most have few vectors
+    Basis& operator=(const Basis& other) {
+        size_ = other.size_;
+        std::copy_n(other.rows_, size_, rows_);
+        return *this;
+    }
     int size() const { return size_; }
     const Mask* begin() const { return rows_; }
     const Mask* end() const { return rows_ + size_; }

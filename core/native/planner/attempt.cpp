@@ -134,8 +134,7 @@ double Attempt::time_of(const Step& step) {
         memory = all_of_it * share(step.when_mask);
         work = 4.0 * amplitudes(static_cast<int>(step.num_bits)) * memory;
     }
-    double arithmetic = work / shape_.counted;
-    return std::max(memory, arithmetic) + shape_.seen * std::min(memory, arithmetic) + amplitudes(shape_.start);
+    return shape_.taken(memory, work / shape_.counted) + amplitudes(shape_.start);
 }
 
 }  // namespace qx::plan

@@ -16,7 +16,7 @@ constexpr double patience = 2.0;  // how much of the time of a run may be spent 
 // How much of it may be spent on other candidates, where plans are compared, and at most as much as so many predictions
 // take: a GPU interprets first runs, and compiles their kernels beside the planner.
 constexpr double more = 14.0, most_of_it = 24;
-constexpr double worths[] = {0.7, 0.98, 0.35};  // the amounts of arithmetic for which a state grows that are tried
+constexpr double worths[] = {0.7, 0.35};  // the amounts of arithmetic for which a state grows that are tried
 constexpr std::size_t kept = 2;    // so many of the other candidates are made to the end
 constexpr std::size_t turning = 1; // so many of them are tried with lowest bits that do the other thing
 constexpr double close = 1.15;  // a candidate is made to the end if it is predicted to take so many times the least at most
@@ -72,7 +72,7 @@ void CandidateSearch::turn() {
     turned_ = standard_.turned(), turned_time_ = unbounded;
     bool compares = shape_.counted > 0 && num_bits_ - shape_.start >= thresholds.compared_bits;
     if (may_float_ && runs(least_) * patience >= 1) {
-        turned_time_ = time(turned_, compares ? close * least_ : least_);
+        turned_time_ = time(turned_, compares && !fresh_ ? close * least_ : least_);
         if (turned_time_ < least_) std::swap(standard_, turned_), std::swap(least_, turned_time_);
     }
     if (compares && shape_.rules.has(Rule::candidates) && work_.size() <= thresholds.compared_pieces)
@@ -128,7 +128,8 @@ void CandidateSearch::finish() {
     std::vector<Tried> others = best(kept);
     for (const Tried& tried : others)
         if (tried.time <= close * others.front().time) found_.push_back(tried.choice);
-    if (room_ && turned_time_ <= close * least_) found_.push_back(turned_);
+    // Of 122 plans of new states none was the default with lowest bits that do the other thing.
+    if (room_ && !fresh_ && turned_time_ <= close * least_) found_.push_back(turned_);
     found_.resize(std::min(found_.size(), room_));
     for (auto& pair : estimates_)
         for (auto& estimate : pair) estimate.reset();
@@ -137,7 +138,9 @@ void CandidateSearch::finish() {
 
 void CandidateSearch::add(PlanChoice choice) {
     std::vector<Tried> found = best(kept);
-    double taken = time(choice, found.size() < kept ? unbounded : found.back().time);
+    double most = found.empty() ? unbounded : close * found.front().time;  // what takes longer is not made to the end
+    if (found.size() == kept) most = std::min(most, found.back().time);
+    double taken = time(choice, most);
     bool known = std::any_of(tried_.begin(), tried_.end(), [&](const Tried& other) {
         return taken == other.time && choice.low == other.choice.low && choice.floats == other.choice.floats;
     });
@@ -152,12 +155,19 @@ std::vector<CandidateSearch::Tried> CandidateSearch::best(std::size_t most) cons
     return out;
 }
 
-double CandidateSearch::time(PlanChoice choice, double most) {
+// Predicts a candidate, unless the state grows as in one that was predicted already. Whoever asks again accepts no longer
+// times than before.
+double CandidateSearch::time(const PlanChoice& choice, double most) {
+    const double least = Growth::least(choice.worth, shape_);
     bool narrow = count(choice.low) != shape_.low, weighed = choice.worth != 0;
+    for (const auto& [other, found] : predicted_)
+        if (weighed && other.low == choice.low && other.floats == choice.floats && found.same.has(least)) return found.time;
     std::unique_ptr<CostEstimate>& estimate = estimates_[narrow][weighed];
     if (!estimate)
         estimate = std::make_unique<CostEstimate>(work_, looked_at(), num_bits_, narrow ? narrow_ : shape_, fresh_, weighed);
-    return estimate->predict(choice.low, choice.floats, choice.worth, most);
+    CostEstimate::Prediction found = estimate->predict(choice.low, choice.floats, choice.worth, most);
+    if (weighed) predicted_.emplace_back(choice, found);
+    return found.time;
 }
 
 // Starting a sweep takes about 5 us, in which 2^start amplitudes are swept over; trying a choice counts as 50 us for each

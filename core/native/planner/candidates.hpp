@@ -59,7 +59,7 @@ class CandidateSearch {
     void add(PlanChoice choice);
     // The best of the candidates that were tried, at most so many; the first of equals first.
     std::vector<Tried> best(std::size_t most) const;
-    double time(PlanChoice choice, double most);
+    double time(const PlanChoice& choice, double most);
     // How long a run takes, in the time as which trying a choice counts.
     double runs(double time) const;
 
@@ -79,6 +79,7 @@ class CandidateSearch {
     std::size_t more_ = 0, room_ = 0;  // how many predictions take the time for other candidates, and how many may be made
     std::vector<PlanChoice> others_;
     std::vector<Tried> tried_;
+    std::vector<std::pair<PlanChoice, CostEstimate::Prediction>> predicted_;
     std::vector<PlanChoice> found_;
 };
 

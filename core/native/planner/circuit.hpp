@@ -40,6 +40,10 @@ struct Shape {
     bool in_vectors() const { return item_work > 0; }
     // The multiply-adds per amplitude that take as long as reading and writing it once, where register blocks are counted.
     double rate() const { return counted != 0 ? counted : balance; }
+    // The time of a sweep, whose memory and arithmetic overlap in part.
+    double taken(double memory, double arithmetic) const {
+        return std::max(memory, arithmetic) + seen * std::min(memory, arithmetic);
+    }
     // The shape with so many lowest bits: its own, or fewer.
     Shape with(int lows) const {
         Shape out = *this;

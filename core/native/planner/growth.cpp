@@ -42,11 +42,11 @@ Directions Growth::tile(const Pending& pending, Reasons& reasons) {
 //
 // The larger state has at least two bits more. Running work later costs its arithmetic three times more; running it now
 // costs one more pass over the state as it is.
-bool Growth::worth_a_sweep(const Reasons& reasons, Directions& out) const {
+bool Growth::worth_a_sweep(const Reasons& reasons, Directions& out) {
     bool last = reach_ == every_;
     if (!last && reach_.size() < shape_.start) return false;
     out = choose(reasons, low_, reach_.without(low_), shape_.tile - shape_.low);
-    return last || 3 * reasons.arithmetic(out) >= least_;
+    return last || enough(3 * reasons.arithmetic(out));
 }
 
 // Returns the reach with as few added bits as let enough work run to occupy a pass over the state.
@@ -61,9 +61,16 @@ Directions Growth::larger(const Pending& pending) {
         if (!tried) beyond_.find(pending, reach_, free + most_at_once);
         tried = size;
         Directions bits = choose(beyond_, reach_, others, size);
-        if (!(bits == reach_) && beyond_.arithmetic(bits) >= least_) return bits;
+        if (!(bits == reach_) && enough(beyond_.arithmetic(bits))) return bits;
     }
     return every_;
+}
+
+bool Growth::enough(double arithmetic) {
+    bool found = arithmetic >= least_;
+    if (found) same_.most = std::min(same_.most, arithmetic);
+    else same_.above = std::max(same_.above, arithmetic);
+    return found;
 }
 
 std::vector<WorkOutline> outlines(const std::vector<Piece>& work, std::size_t most, bool weighed, bool in_sweeps) {
@@ -81,13 +88,17 @@ std::vector<WorkOutline> outlines(const std::vector<Piece>& work, std::size_t mo
 CostEstimate::CostEstimate(const std::vector<Piece>& work, std::size_t looked_at, int num_bits, const Shape& shape,
                            Mask fresh, bool weighed)
     : shape_(shape), num_bits_(num_bits), fresh_(fresh), work_(outlines(work, looked_at, weighed, true)) {
-    for (const WorkOutline& piece : work_) sum_ += piece.work;
+    for (const WorkOutline& piece : work_) {
+        sum_ += piece.work;
+        each(piece.mixed.units, [&](int bit) { ++mixing_[bit]; });
+    }
     pending_ = Pending::of(work_);
 }
 
-double CostEstimate::predict(Mask low, bool floats, double worth, double most) {
+CostEstimate::Prediction CostEstimate::predict(Mask low, bool floats, double worth, double most) {
     Growth growth(num_bits_, shape_, fresh_, low, worth);
     Pending pending = pending_;
+    std::copy(std::begin(mixing_), std::end(mixing_), mix_left_);
     double time = 0, left = sum_;
     while (!pending.empty()) {
         double before = power_of_two(growth.size());
@@ -95,15 +106,33 @@ double CostEstimate::predict(Mask low, bool floats, double worth, double most) {
         ready_.clear();
         split(pending, reasons_, tile, ready_);
         double after = power_of_two(growth.size()), ran = 0;
-        for (Index number : ready_) ran += work_[number].work;
+        for (Index number : ready_) {
+            ran += work_[number].work;
+            each(work_[number].mixed.units, [&](int bit) { --mix_left_[bit]; });
+        }
         left -= ran;  // exact: costs are small multiples of a power of two
         if (floats && growth.float_low(ready_, pending, tile)) ran += shape_.transposed;
         double memory = shape_.slowed() * (before + after) / 2, arithmetic = ran * after / shape_.balance;
-        time += std::max(memory, arithmetic) + shape_.seen * std::min(memory, arithmetic) + power_of_two(shape_.start);
-        double least = time + left * after / shape_.balance;  // the state never shrinks
-        if (least > most * rounded) return least;
+        time += shape_.taken(memory, arithmetic) + power_of_two(shape_.start);
+        double least = pending.empty() ? time : time + least_left(growth, left);
+        if (least > most * rounded) return {least, growth.same()};
     }
-    return time;
+    return {time, growth.same()};
+}
+
+// Returns a time that sweeps over a growing state take at least, for work of so many multiply-adds per amplitude.
+//
+// The state never shrinks, has all bits that are mixed in the end, and each sweep brings no more bits near than fit beside
+// those that are lowest.
+double CostEstimate::least_left(const Growth& growth, double work) const {
+    Mask mixed = 0;
+    for (int bit = 0; bit < num_bits_; ++bit)
+        if (mix_left_[bit]) mixed |= unit(bit);
+    double now = power_of_two(growth.size()), end = power_of_two(growth.size() + count(mixed & growth.fresh.units));
+    int added = std::max(1, shape_.tile - shape_.low);
+    double sweeps = std::max(1, (count(mixed) - shape_.low + added - 1) / added);
+    double memory = shape_.slowed() * ((sweeps - 1) * now + (now + end) / 2);
+    return shape_.taken(memory, work * now / shape_.balance) + sweeps * power_of_two(shape_.start);
 }
 
 }  // namespace qx::plan

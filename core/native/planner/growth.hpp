@@ -11,17 +11,28 @@
 // (decision 0006), and no simple rule finds good ones. So some choices are tried; see candidates.hpp.
 #pragma once
 
+#include <limits>
+
 #include "planner/tiles/floating.hpp"
 
 namespace qx::plan {
 
+// Amounts of arithmetic, `above` left out.
+struct Between {
+    double above = 0, most = std::numeric_limits<double>::infinity();
+
+    bool has(double amount) const { return above < amount && amount <= most; }
+};
+
 class Growth {
   public:
+    // The arithmetic for which a state grows; see below.
+    static double least(double worth, const Shape& shape) { return (worth != 0 ? worth : 1) * shape.balance; }
+
     // fresh: bits that no sweep has added yet. low: bits that are in the next tile. worth: the share of a pass's arithmetic
     // for which the state grows, where a diagonal costs its share of a table (`weighed`); 0 for a whole pass.
     Growth(int num_bits, const Shape& shape, Mask fresh, Mask low, double worth)
-        : fresh{fresh}, num_bits_(num_bits), shape_(shape), least_((worth != 0 ? worth : 1) * shape.balance), low_{low},
-          every_{below(num_bits)} {
+        : fresh{fresh}, num_bits_(num_bits), shape_(shape), least_(least(worth, shape)), low_{low}, every_{below(num_bits)} {
         reach_ = every_.without(this->fresh) | low_;
     }
 
@@ -42,14 +53,18 @@ class Growth {
     void complete() { fresh = {}, reach_ = every_; }
     // The number of bits that the state has.
     int size() const { return num_bits_ - fresh.size(); }
+    // The amounts of arithmetic for which the state would have grown as it did.
+    Between same() const { return same_; }
 
   private:
-    bool worth_a_sweep(const Reasons& reasons, Directions& out) const;
+    bool worth_a_sweep(const Reasons& reasons, Directions& out);
     Directions larger(const Pending& pending);
+    bool enough(double arithmetic);
 
     int num_bits_;
     const Shape& shape_;
     double least_;  // the arithmetic for which the state grows
+    Between same_;
     Directions low_, every_;
     Directions reach_;  // bits that sweeps may have now
     Reasons beyond_;  // what work waits for beyond the next tile
@@ -65,18 +80,28 @@ class CostEstimate {
     CostEstimate(const std::vector<Piece>& work, std::size_t looked_at, int num_bits, const Shape& shape, Mask fresh,
                  bool weighed);
 
-    // Returns the time of a plan for a state with the bits of `low` lowest, in passes over one amplitude; a time that is
-    // sure to be `most` or longer is not computed to the end. floats: whether the lowest bits may change. worth: see Growth;
-    // 0 only where diagonals cost what they cost alone.
-    double predict(Mask low, bool floats, double worth, double most);
+    // The time of a plan, in passes over one amplitude, and the amounts of arithmetic for which the state grows like this.
+    struct Prediction {
+        double time;
+        Between same;
+    };
+
+    // Predicts a plan for a state with the bits of `low` lowest; a time that is sure to be `most` or longer is not computed
+    // to the end. floats: whether the lowest bits may change. worth: see Growth; 0 only where diagonals cost what they cost
+    // alone.
+    Prediction predict(Mask low, bool floats, double worth, double most);
 
   private:
+    double least_left(const Growth& growth, double work) const;
+
     const Shape& shape_;
     int num_bits_;
     Mask fresh_;
     std::vector<WorkOutline> work_;  // what runs in sweeps
     Pending pending_;  // all of it
     double sum_ = 0;  // its multiply-adds per amplitude
+    Index mixing_[64] = {};  // how much of it mixes each bit
+    Index mix_left_[64];     // and how much of what has not run
     Reasons reasons_;
     std::vector<Index> ready_;
 };

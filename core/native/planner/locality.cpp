@@ -13,12 +13,13 @@ namespace {
 constexpr int most_reasons = 192;  // that are compared: thresholds.reasons is no more
 constexpr Int rank_unit = 1000000;    // earlier reasons win ties: the earliest work tends to hold up the most
 
-// Reasons among which directions are chosen, the earliest first.
+// Distinct reasons among which directions are chosen, those of the fewest directions first.
 class Candidates {
   public:
     void add(const Reasons::Distinct& reason) {
         missing_[size_] = reason.missing.units;
-        weight_[size_++] = reason.weight;
+        weight_[size_] = reason.weight;
+        rank_[size_] = size_, ++size_;
     }
     int size() const { return size_; }
 
@@ -37,48 +38,95 @@ class Candidates {
     // nor will what they are a part of.
     void keep(Directions added, int capacity, Bound bound) {
         int kept = 0, room = capacity - added.size();
+        sorted_ = size_ > few;
+        if (sorted_) std::memset(slots_, 0, sizeof slots_);
         for (int k = 0; k < size_; ++k) {
             Mask missing = missing_[k] & ~added.units;
-            missing_[kept] = missing, weight_[kept] = weight_[k];
-            kept += missing && count(missing) <= room && bound.holds({missing | added.units});
+            if (missing && count(missing) <= room && bound.holds({missing | added.units}))
+                merge(missing, weight_[k], rank_[k], kept);
         }
         size_ = kept;
-        for (int k = kept; k < kept + at_once; ++k) missing_[k] = ~Mask{0}, weight_[k] = 0;  // `weight_within` reads them
+        if (sorted_) sort(room);
+        else std::fill_n(weight_ + kept, at_once, 0);  // which are read, too
     }
 
-    // Returns the weight of the candidates that need no other directions.
-    Int weight_within(Mask directions) const {
+    // Adds a candidate to the first `kept` ones, or, of many, its weight to its equal.
+    void merge(Mask missing, Int weight, int rank, int& kept) {
+        if (!sorted_) {
+            missing_[kept] = missing, weight_[kept] = weight, rank_[kept++] = rank;
+            return;
+        }
+        std::size_t at = missing * 0x9e3779b97f4a7c15ull >> 56;
+        while (slots_[at] && missing_[slots_[at] - 1] != missing) at = (at + 1) % slots;
+        if (!slots_[at]) {
+            missing_[kept] = missing, weight_[kept] = weight, rank_[kept] = rank;
+            slots_[at] = static_cast<std::uint8_t>(++kept);
+            return;
+        }
+        int same = slots_[at] - 1;
+        weight_[same] += weight, rank_[same] = std::min(rank_[same], rank);
+    }
+
+    // Puts the candidates of the fewest directions first, and sets where those of each number of directions begin; none has
+    // more than `room`.
+    void sort(int room) {
+        for (int of = 0; of < room + 2; ++of) begin_[of] = 0;
+        for (int k = 0; k < size_; ++k) ++begin_[count(missing_[k]) + 1];
+        int next[66];
+        for (int of = 0; of < room + 2; ++of) next[of] = begin_[of] += of ? begin_[of - 1] : 0;
+        Mask missing[most_reasons];
+        Int weight[most_reasons];
+        int rank[most_reasons];
+        for (int k = 0; k < size_; ++k) {
+            int to = next[count(missing_[k])]++;
+            missing[to] = missing_[k], weight[to] = weight_[k], rank[to] = rank_[k];
+        }
+        std::copy_n(missing, size_, missing_), std::copy_n(weight, size_, weight_), std::copy_n(rank, size_, rank_);
+    }
+
+    // Returns the weight of the first candidates that need no other directions.
+    Int weight_within(Mask directions, int size) const {
         Masks others = ~directions - Masks{}, missing;
         Weights sum{}, weight;
-        for (int k = 0; k < size_; k += at_once) {
+        int k = 0;
+        for (; k + at_once <= size; k += at_once) {
             std::memcpy(&missing, missing_ + k, sizeof missing);
             std::memcpy(&weight, weight_ + k, sizeof weight);
             sum += weight & ((missing & others) == 0);  // no branch: it would be predicted wrongly half of the times
         }
         Int out = 0;
-        for (int k = 0; k < at_once; ++k) out += sum[k];
+        for (int j = 0; j < at_once; ++j) out += sum[j];
+        for (; k < size; ++k) out += missing_[k] & ~directions ? 0 : weight_[k];
         return out;
     }
 
-    // Returns the first of the candidates that bring the most weight for each direction.
+    // Returns the earliest of the candidates that bring the most weight for each direction. Where they are distinct, what
+    // is a part of one needs fewer directions.
     int best() const {
-        int best = 0, least = 1;
+        int best = 0, least = 1, whole = (size_ + at_once - 1) / at_once * at_once;
         Int most = 0;
         for (int k = 0; k < size_; ++k) {
             int needed = count(missing_[k]);
-            Int gain = weight_within(missing_[k]);
-            if (gain * least > most * needed) best = k, most = gain, least = needed;
+            Int gain = sorted_ ? weight_[k] + weight_within(missing_[k], begin_[needed]) : weight_within(missing_[k], whole);
+            Int more = gain * least - most * needed;
+            if (more > 0 || (more == 0 && rank_[k] < rank_[best])) best = k, most = gain, least = needed;
         }
         return best;
     }
 
     static constexpr int at_once = 4;
+    static constexpr int few = 48;  // candidates are compared as they are
+    static constexpr std::size_t slots = 256;  // of a table that has at most `most_reasons` entries
     typedef Mask Masks __attribute__((vector_size(at_once * sizeof(Mask))));
     typedef Int Weights __attribute__((vector_size(at_once * sizeof(Int))));
 
     int size_ = 0;
+    bool sorted_ = false;
     Mask missing_[most_reasons + at_once];
     Int weight_[most_reasons + at_once];
+    int rank_[most_reasons];  // the earliest first
+    int begin_[66];           // where candidates of so many directions begin
+    std::uint8_t slots_[slots];  // where a candidate stands, from 1 on
 };
 
 // What pieces wait for that come after some waiting pieces.

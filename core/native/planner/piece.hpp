@@ -85,6 +85,9 @@ struct Piece : Outline {
     int size() const { return 1 << num_mixed; }
 };
 
+// Some pieces, which somebody else keeps.
+using PieceRefs = std::vector<const Piece*>;
+
 // All pieces of one plan refer to these arrays.
 struct PlanContext {
     Patterns patterns;

@@ -8,21 +8,23 @@ namespace qx::plan {
 
 namespace {
 
-constexpr Index most_columns = 52;  // rows of more factors are not compared
+// Numbers equal words in the order in which they come first.
+class Distinct {
+  public:
+    explicit Distinct(std::size_t most) : bits_(most < 2 ? 1 : highest(2 * most - 1)), at_(std::size_t{2} << bits_) {}
 
-// Returns the numbers of the keys in ascending order, equal keys in theirs; the keys have so many bits.
-std::vector<Index> sorted(const std::vector<std::uint64_t>& keys, Index size, int bits) {
-    std::vector<Index> order(size), next(size);
-    for (Index k = 0; k < size; ++k) order[k] = k;
-    for (int shift = 0; shift < bits; shift += 8) {
-        Index begin[257] = {};
-        for (Index k = 0; k < size; ++k) ++begin[(keys[k] >> shift & 255) + 1];
-        for (int digit = 0; digit < 256; ++digit) begin[digit + 1] += begin[digit];
-        for (Index k : order) next[begin[keys[k] >> shift & 255]++] = k;
-        order.swap(next);
+    // Returns the number of a word, of `known` that were numbered so far; `known.size()` if it is new.
+    std::size_t of(std::uint64_t word, const std::uint64_t* known, std::size_t count) {
+        std::size_t at = word * 0x9e3779b97f4a7c15ull >> (63 - bits_);
+        while (at_[at] && known[at_[at] - 1] != word) at = at + 1 == at_.size() ? 0 : at + 1;
+        if (!at_[at]) at_[at] = static_cast<Index>(count + 1);
+        return at_[at] - 1;
     }
-    return order;
-}
+
+  private:
+    int bits_;
+    std::vector<Index> at_;  // from 1 on
+};
 
 // Writes a program as rows with lists of places, where each number has a place of its own.
 class Lister {
@@ -163,19 +165,19 @@ Places CoefficientProgram::fold(std::vector<std::uint64_t>&& incidence, std::vec
     std::size_t bits = incidence_.size(), at = factors_.size();
     factors_.insert(factors_.end(), factors.begin(), factors.end());
     std::vector<Index> which(entries);
-    if (columns > most_columns) {
+    if (!words) {
+        kept = 1;  // all entries are 1
+    } else if (words == 1) {
+        kept = 0;
+        Distinct distinct(entries);
+        for (Index row = 0; row < entries; ++row) {
+            auto number = static_cast<Index>(distinct.of(incidence[row], incidence_.data() + bits, kept));
+            if (number == kept) incidence_.push_back(incidence[row]), ++kept;
+            which[row] = number;
+        }
+    } else {  // rows of more factors are not compared
         for (Index row = 0; row < entries; ++row) which[row] = row;
         incidence_.insert(incidence_.end(), incidence.begin(), incidence.end());
-    } else {
-        std::vector<Index> order = sorted(incidence, entries, static_cast<int>(columns));
-        kept = 0;
-        for (Index k = 0; k < entries; ++k) {
-            if (!k || (words && incidence[order[k]] != incidence[order[k - 1]])) {
-                ++kept;
-                if (words) incidence_.push_back(incidence[order[k]]);
-            }
-            which[order[k]] = kept - 1;
-        }
     }
     Index start = take(kept);
     folds_.push_back({kept, columns, start, bits, at});

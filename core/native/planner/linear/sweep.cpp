@@ -68,9 +68,7 @@ double time_of(const StepArrays& steps, const Step& sweep, int num_bits, const S
     work = work * (amplitudes * share) / amplitudes;
     work +=
         (permuted + shape.item_work * items + shape.exchanged * blocks + (sweep.num_bits ? shape.transposed : 0)) * share;
-    double arithmetic = work / shape.rate();
-    return std::max(memory, arithmetic) + shape.seen * std::min(memory, arithmetic) +
-           std::ldexp(1.0, shape.start - num_bits);
+    return shape.taken(memory, work / shape.rate()) + std::ldexp(1.0, shape.start - num_bits);
 }
 
 }  // namespace

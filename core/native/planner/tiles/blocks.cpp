@@ -16,19 +16,19 @@ constexpr double sent = 4.0;   // multiply-adds that a block has to save besides
 
 // Some work, and masks of the bits that it mixes and touches.
 struct Part {
-    std::vector<Piece> work;
+    PieceRefs work;
     Mask mixed = 0, touched = 0;
 
     // Tells whether a piece may not overtake this work.
     bool stops(const Piece& piece) const { return piece.mixed.units & touched || piece.touched & mixed; }
     void add(const Piece& piece) {
-        work.push_back(piece);
+        work.push_back(&piece);
         mixed |= piece.mixed.units;
         touched |= piece.touched;
     }
     bool moves() const {
-        for (const Piece& piece : work)
-            if (piece.kind != Kind::diagonal) return true;
+        for (const Piece* piece : work)
+            if (piece->kind != Kind::diagonal) return true;
         return false;
     }
 };
@@ -110,37 +110,37 @@ class Block {
 
 }  // namespace
 
-std::vector<Piece> gathered(const std::vector<Piece>& work, Mask registers, double block, double making,
-                            PlanContext& context, CoefficientProgram& program) {
+PieceRefs gathered(const PieceRefs& work, Mask registers, double block, double making, PlanContext& context,
+                   CoefficientProgram& program, std::vector<std::unique_ptr<Piece>>& made) {
     Part before, inside, after;
-    for (const Piece& piece : work) {
-        bool free = !after.stops(piece);
-        if (free && !(piece.touched & ~registers)) inside.add(piece);
-        else if (free && !inside.stops(piece)) before.add(piece);
-        else after.add(piece);
+    for (const Piece* piece : work) {
+        bool free = !after.stops(*piece);
+        if (free && !(piece->touched & ~registers)) inside.add(*piece);
+        else if (free && !inside.stops(*piece)) before.add(*piece);
+        else after.add(*piece);
     }
     double cost = block + making + sent + parted * (before.moves() + after.moves()), saved = 0;
-    for (const Piece& piece : inside.work) saved += piece.work * (piece.kind == Kind::mix ? 1.0 : tabled);
+    for (const Piece* piece : inside.work) saved += piece->work * (piece->kind == Kind::mix ? 1.0 : tabled);
     if (saved <= cost) return work;
 
     Block matrix(registers, context, program);
     std::vector<Index> labels;
-    for (const Piece& piece : inside.work) {
-        matrix.multiply(piece);
-        labels.push_back(piece.label);
+    for (const Piece* piece : inside.work) {
+        matrix.multiply(*piece);
+        labels.push_back(piece->label);
     }
-    Piece made;
-    made.source = matrix.finish();
+    Piece& whole = *made.emplace_back(std::make_unique<Piece>());
+    whole.source = matrix.finish();
     char classes[size * size];
     std::memset(classes, complex_, sizeof classes);
-    made.pattern = context.patterns.of({classes, sizeof classes});
-    made.label = joined_label(labels, context);
-    made.order = inside.work[0].order;
-    made.work = block;
+    whole.pattern = context.patterns.of({classes, sizeof classes});
+    whole.label = joined_label(labels, context);
+    whole.order = inside.work[0]->order;
+    whole.work = block;
     int bits[block_bits], k = 0;
     each(registers, [&](int bit) { bits[k++] = bit; });
-    context.put(made, bits, block_bits, nullptr, 0);
-    before.work.push_back(made);
+    context.put(whole, bits, block_bits, nullptr, 0);
+    before.work.push_back(&whole);
     before.work.insert(before.work.end(), after.work.begin(), after.work.end());
     return std::move(before.work);
 }

@@ -5,6 +5,8 @@
 // rotations, phases and permutations inside it cost nothing.
 #pragma once
 
+#include <memory>
+
 #include "planner/circuit.hpp"
 #include "planner/coefficients/program.hpp"
 
@@ -13,8 +15,8 @@ namespace qx::plan {
 // Returns a register block's work with a dense block in it if that is cheaper; its product is added to `program`.
 //
 // work: in order; diagonals that earlier register blocks passed on come first. registers: the register bits. block, making:
-// the costs of a dense block, and of its matrix until it is on the device.
-std::vector<Piece> gathered(const std::vector<Piece>& work, Mask registers, double block, double making,
-                            PlanContext& context, CoefficientProgram& program);
+// the costs of a dense block, and of its matrix until it is on the device. made: keeps the pieces that are made.
+PieceRefs gathered(const PieceRefs& work, Mask registers, double block, double making, PlanContext& context,
+                   CoefficientProgram& program, std::vector<std::unique_ptr<Piece>>& made);
 
 }  // namespace qx::plan

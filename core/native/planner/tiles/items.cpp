@@ -27,31 +27,31 @@ struct Packer::Group {
         Mask rest, made;  // a mask with a leading bit of its own, and the basis parities whose sum it is
     };
 
-    std::vector<Piece> members;
+    PieceRefs members;
     std::vector<Mask> basis;
-    std::vector<Row> rows;
+    Mask leading = 0;  // the leading bits of the rows
+    Row rows[64];      // by these
 
-    // Returns the part of a parity outside the span; `made` is set to the basis parities whose sum is the rest.
+    // Returns the part of a parity outside the span; `made` is set to the basis parities whose sum the rest is.
     Mask outside(Mask mask, Mask& made) const {
         made = 0;
         while (mask) {
-            const Row* found = nullptr;
-            for (const Row& row : rows)
-                if (__builtin_clzll(row.rest) == __builtin_clzll(mask)) found = &row;
-            if (!found) return mask;  // it is new: lower leading bits cannot remove this one
-            mask ^= found->rest;
-            made ^= found->made;
+            int top = highest(mask);
+            if (!(leading >> top & 1)) return mask;  // it is new: lower leading bits cannot remove this one
+            mask ^= rows[top].rest;
+            made ^= rows[top].made;
         }
         return 0;
     }
     void span(Mask mask) {
         Mask made, rest = outside(mask, made);
         if (!rest) return;
-        rows.push_back({rest, made ^ unit(static_cast<int>(basis.size()))});
+        rows[highest(rest)] = {rest, made ^ unit(static_cast<int>(basis.size()))};
+        leading |= unit(highest(rest));
         basis.push_back(mask);
     }
     void begin(const Piece& piece, const PlanContext& context) {
-        members.push_back(piece);
+        members.push_back(&piece);
         each_parity(piece, context, [&](Mask mask) { span(mask); });
     }
     // Returns whether the parities that index the table already determine a diagonal.
@@ -70,13 +70,13 @@ struct Packer::Group {
     // Adds a diagonal if the table stays within `limit` parities.
     bool take(const Piece& piece, std::size_t limit, const PlanContext& context) {
         std::size_t before = basis.size();
+        Mask were = leading;
         each_parity(piece, context, [&](Mask mask) { span(mask); });
         if (basis.size() > limit) {
-            basis.resize(before);
-            rows.resize(before);
+            basis.resize(before), leading = were;
             return false;
         }
-        members.push_back(piece);
+        members.push_back(&piece);
         return true;
     }
 };
@@ -84,30 +84,24 @@ struct Packer::Group {
 Packer::Packer(PlanContext& context, CoefficientProgram& program, StepArrays& out, int table)
     : context_(context), program_(program), out_(out), limit_(table), first_item_(out.items.size()) {}
 
-void Packer::add(Directions registers, const std::vector<Piece>& work, bool last) {
+void Packer::add(Directions registers, const PieceRefs& work, bool last) {
     std::size_t begin = out_.items.size();
-    std::vector<Piece> due;
-    for (const Piece& piece : work) {
-        if (piece.kind == Kind::diagonal) {
+    for (const Piece* piece : work) {
+        if (piece->kind == Kind::diagonal) {
             held_.push_back(piece);
             continue;
         }
-        due.clear();
-        for (const Piece& held : held_)
-            if (held.touched & piece.mixed.units) due.push_back(held);
-        if (!due.empty()) {
-            std::vector<Piece> others;
-            for (const Piece& held : held_)
-                if (!(held.touched & piece.mixed.units)) others.push_back(held);
-            tables(due, others);
-            held_.swap(others);
+        due_.clear(), others_.clear();
+        for (const Piece* held : held_) (held->touched & piece->mixed.units ? due_ : others_).push_back(held);
+        if (!due_.empty()) {
+            tables(due_, others_);
+            held_.swap(others_);
         }
-        dense(piece);
+        dense(*piece);
     }
     if (last) {
-        std::vector<Piece> none;
-        due.swap(held_);
-        tables(due, none);
+        others_.clear();
+        tables(held_, others_);
         held_.clear();
     }
     out_.register_blocks.push_back(
@@ -154,46 +148,40 @@ double Packer::alone(const Piece& piece) {
     return context_.patterns.diagonal_work(piece.pattern) * share;
 }
 
-void Packer::tables(const std::vector<Piece>& due, std::vector<Piece>& optional) {
+void Packer::tables(const PieceRefs& due, PieceRefs& optional) {
     std::vector<Group> groups;
     std::size_t limit = static_cast<std::size_t>(limit_);
-    for (const Piece& piece : due) {
+    for (const Piece* piece : due) {
         bool taken = false;
         for (Group& group : groups) {
-            taken = group.take(piece, limit, context_);
+            taken = group.take(*piece, limit, context_);
             if (taken) break;
         }
-        if (!taken) {
-            groups.emplace_back();
-            groups.back().begin(piece, context_);
-        }
+        if (!taken) groups.emplace_back().begin(*piece, context_);
     }
-    std::vector<Piece> rest;
-    for (const Piece& piece : optional) {
-        bool joined = false;
+    std::erase_if(optional, [&](const Piece* piece) {
         for (Group& group : groups) {
-            bool may = group.members.size() > 1 || group.spans(piece, context_);
-            joined = may && group.take(piece, limit, context_);
-            if (joined) break;
+            bool may = group.members.size() > 1 || group.spans(*piece, context_);
+            if (may && group.take(*piece, limit, context_)) return true;
         }
-        if (!joined) rest.push_back(piece);
-    }
-    optional.swap(rest);
+        return false;
+    });
     for (Group& group : groups) write(group);
 }
 
 void Packer::write(Group& group) {
     double apart = 0;
-    for (const Piece& piece : group.members) apart += alone(piece);
+    for (const Piece* piece : group.members) apart += alone(*piece);
     if (group.members.size() == 1 || apart <= table_cost) {
-        for (const Piece& piece : group.members) dense(piece);
+        for (const Piece* piece : group.members) dense(*piece);
         return;
     }
     Index columns = 0;
-    for (const Piece& piece : group.members)
-        for (char entry : context_.patterns[piece.pattern]) columns += entry != one;
+    for (const Piece* piece : group.members)
+        for (char entry : context_.patterns[piece->pattern]) columns += entry != one;
     PhaseTable table(group.basis.size(), columns);
-    for (const Piece& piece : group.members) {
+    for (const Piece* member : group.members) {
+        const Piece& piece = *member;
         parities_.clear();
         each_parity(piece, context_, [&](Mask mask) { parities_.push_back(group.sum(mask)); });
         Mask wanted = 0;

@@ -1,6 +1,8 @@
 // From the work of a sweep to its items: tables of commuting diagonals, slots for coefficients.
 #pragma once
 
+#include <utility>
+
 #include "planner/tiles/sweep.hpp"
 
 namespace qx::plan {
@@ -12,10 +14,9 @@ class Packer {
 
     // Appends the items of a register block, with diagonals as late as possible, so that many merge into one table; they are
     // held back for the next one if this is not the last.
-    void add(Directions registers, const std::vector<Piece>& work, bool last);
+    void add(Directions registers, const PieceRefs& work, bool last);
     // Moves out the diagonals that are held back.
-    std::vector<Piece> take_held() { return std::move(held_); }
-    void hold(std::vector<Piece>&& held) { held_ = std::move(held); }
+    PieceRefs take_held() { return std::exchange(held_, {}); }
     // Appends the packed places, and returns how many numbers and table entries there are.
     void finish(Int& numbers, Int& tables);
 
@@ -25,7 +26,7 @@ class Packer {
     void add(const Piece& piece, Index pattern, const Places& source, const Mask* reads, int num_reads, Index label);
     void dense(const Piece& piece);
     // Merges the diagonals that are due into as few tables as fit; optional ones join groups that are tables anyway.
-    void tables(const std::vector<Piece>& due, std::vector<Piece>& optional);
+    void tables(const PieceRefs& due, PieceRefs& optional);
     void write(Group& group);
     double alone(const Piece& piece);
 
@@ -34,7 +35,8 @@ class Packer {
     StepArrays& out_;
     int limit_;
     std::size_t first_item_;
-    std::vector<Piece> held_;
+    PieceRefs held_;
+    PieceRefs due_, others_;  // memory of `add`
     std::vector<Index> numbers_, tables_;
     std::vector<Mask> parities_;
 };

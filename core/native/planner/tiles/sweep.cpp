@@ -8,8 +8,6 @@
 
 namespace qx::plan {
 
-namespace {}  // namespace
-
 Scheduler::Scheduler(const std::vector<Piece>& work, const std::vector<WorkOutline>& outlines, int num_bits,
                      const Shape& shape, Mask fresh, PlanContext& context, CoefficientProgram& program, StepArrays& out,
                      Floating* floating, double worth)
@@ -127,11 +125,12 @@ void RegisterBlockWriter::write(Step step, const std::vector<Piece>& work, doubl
     Packer packer(context_, program_, out_, shape_.table);
     step.type = Step::sweep, step.begin = static_cast<Int>(out_.register_blocks.size());
     std::size_t at = 0;
-    std::vector<Piece> pieces;
+    PieceRefs pieces;
+    std::vector<std::unique_ptr<Piece>> made;
     for (std::size_t k = 0; k < blocks_.size(); ++k) {
         if (blocks) pieces = packer.take_held();
-        for (; at < blocks_[k].end; ++at) pieces.push_back(work[in_blocks_[at]]);
-        if (blocks) pieces = gathered(pieces, blocks_[k].registers.units, shape_.block, making, context_, program_);
+        for (; at < blocks_[k].end; ++at) pieces.push_back(&work[in_blocks_[at]]);
+        if (blocks) pieces = gathered(pieces, blocks_[k].registers.units, shape_.block, making, context_, program_, made);
         packer.add(blocks_[k].registers, pieces, k + 1 == blocks_.size());
         pieces.clear();
     }
