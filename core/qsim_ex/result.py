@@ -40,7 +40,7 @@ class Provenance:
     plans of the run. timings: seconds of plan, prepare, run, sample and total. peak_bytes: each device's memory for
     amplitudes. facts: the method, and why if it was chosen; the number of states; for a divided state the kind of
     host memory, the links between devices, and the bytes copied over each link. others: the provenance of the smaller
-    parts of a circuit in separate parts; the fields above are those of the largest one. rates: tells its speed.
+    separate parts of a circuit; the fields above are those of the largest one. rates: tells the speed of its device.
     """
 
     device: str
@@ -176,8 +176,7 @@ class Result(_Ran):
 
     shots: the number of shots, or None if there are none.
     num_clbits: the number of classical bits.
-    packed: uint8 [shots, ceil(num_clbits / 8)]; classical bit c is bit c % 8 of byte c // 8. Classical bits without a
-        measurement are 0. None without shots.
+    packed: uint8 [shots, ceil(num_clbits / 8)], bit c is bit c % 8 of byte c // 8, or 0 unmeasured; None without shots.
     saved: the saved values by their labels: amplitudes [2^n] of a state vector in the order of the wires (bit w of the
         index = wire w), or another kind of value, of the shape that `circuit.saves.SAVE_KINDS` says. A list has one
         more axis, the first: the trajectories. Values by classical memory are a dictionary: classical bits -> value.
