@@ -21,7 +21,6 @@ from qsim_ex.steps.plan import Plan
 
 if TYPE_CHECKING:
     from qsim_ex.execution import costs
-    from qsim_ex.planning.cost.rates import Rates
     from qsim_ex.planning.cost.summary import PlanSummary
 else:
     costs = later("qsim_ex.execution.costs")
@@ -41,8 +40,7 @@ class Provenance:
     plans of the run. timings: seconds of plan, prepare, run, sample and total. peak_bytes: each device's memory for
     amplitudes. facts: the method, and why if it was chosen; the number of states; for a divided state the kind of
     host memory, the links between devices, and the bytes copied over each link. others: the provenance of the smaller
-    parts of a circuit in separate parts; the fields above are those of the largest one. rates: returns the rates
-    by which the seconds of the plans are predicted; None for those of an H200.
+    separate parts of a circuit; the fields above are those of the largest one. rates: tells the speed of its device.
     """
 
     device: str
@@ -54,7 +52,7 @@ class Provenance:
     peak_bytes: int
     facts: Mapping[str, Any]
     others: tuple[Provenance, ...] = ()
-    rates: Callable[[], Rates] | None = None
+    rates: Callable[[], Any] | None = None
 
     @cached_property
     def plan(self) -> PlanSummary:
@@ -178,12 +176,10 @@ class Result(_Ran):
 
     shots: the number of shots, or None if there are none.
     num_clbits: the number of classical bits.
-    packed: uint8 [shots, ceil(num_clbits / 8)]; classical bit c is bit c % 8 of byte c // 8. Classical bits without a
-        measurement are 0. None without shots.
-    saved: the saved values by their labels: the amplitudes [2^n] of a state vector in the order of the wires (bit w of
-        the index = wire w), or another kind of value, of the shape that `circuit.saves.KINDS` says. Of a list it has
-        one more axis, the first: the trajectories. Of values by classical memory it is a dictionary: classical bits ->
-        value.
+    packed: uint8 [shots, ceil(num_clbits / 8)], bit c is bit c % 8 of byte c // 8, or 0 unmeasured; None without shots.
+    saved: the saved values by their labels: amplitudes [2^n] of a state vector in the order of the wires (bit w of the
+        index = wire w), or another kind of value, of the shape that `circuit.saves.SAVE_KINDS` says. A list has one
+        more axis, the first: the trajectories. Values by classical memory are a dictionary: classical bits -> value.
     seed: the seed that gives these shots again.
     provenance: the devices, plans and times of the run; its fields are properties of the result too.
     records: what the shots have recorded, by its label; empty without shots.
