@@ -13,6 +13,7 @@ namespace {
 constexpr std::size_t at_once = 64;
 constexpr std::size_t most_active = 256;  // rotations that later ones may join
 constexpr std::size_t most_alike = 48;    // those by one angle, of which pairs are kept
+constexpr int most_equal = 16;            // pairs with one product that are looked at
 constexpr int most_controls = 6;
 constexpr double quarter = std::numbers::pi / 2;
 
@@ -132,7 +133,8 @@ bool Grouping::join(Waiting& own, Index kind) {
         Pauli both = items_[a].of.string.pauli;
         both ^= own.string.pauli;
         if (!fits_controls(both, {}) || controls_.meet(items_[a].of, own)) continue;
-        for (Index at = pairs_.at(hash(both, kind)); at != none; at = pair_[at].before) {
+        int looks = most_equal;
+        for (Index at = pairs_.at(hash(both, kind)); at != none && looks-- > 0; at = pair_[at].before) {
             const Index b = pair_[at].a, c = pair_[at].b;
             if (a == b || a == c || !usable(b) || !usable(c)) continue;
             if (controls_.meet(items_[b].of, own) || controls_.meet(items_[c].of, own)) continue;
@@ -244,7 +246,7 @@ void Grouping::merge_on(Index number) {
         Pauli apart = own.string.pauli;
         apart ^= of.string.pauli;
         std::size_t at = 0;
-        if (of.num_controls != own.num_controls) return;
+        if (of.num_controls != own.num_controls || controls_.meet(of, own)) return;
         for (int k = 0; k < own.num_controls; ++k) {
             const SignedPauli &a = controls_.of(own)[k], &b = controls_.of(of)[k];
             if (!(a.pauli == b.pauli) || a.negative != b.negative || !fits_controls(apart, a.pauli)) return;

@@ -55,6 +55,7 @@ int Writer::act(const Gate& gate, StabilizerState& on) const {
 
 Writer::Writer(const Form& form, Int microseconds, Manner manner)
     : phase(form.phase), sums_(form.sums()), microseconds_(microseconds), manner_(manner) {
+    if (manner == Manner::frames) groupings_ = 2;  // there strings become diagonal, and controls would only be in the way
     for (const Rotation& one : form.rotations) waiting_.push_back({{one.pauli, false}, one.angle, 0, one.layer});
     const Tableau& tableau = form.tableau();
     for (int wire = 0; wire < tableau.wires(); ++wire) {
