@@ -229,8 +229,8 @@ def _structure(
 ) -> tuple[Structure, int]:
     """Return the structure of gates as native code writes them (`Gate` in planner/form/writer.hpp), and a phase.
 
-    eighths: see `_eighths`. parts: see `_parts`. last: the number of the gate with which the operator at the end begins, whose place is
-    returned, too.
+    eighths: see `_eighths`. parts: see `_parts`. last: the number of the gate with which the operator at the end
+    begins, whose place is returned, too.
     """
     models, ops = _models(), list[Op]()
     phase = cast(Op, models.instructions[_ROTATION])

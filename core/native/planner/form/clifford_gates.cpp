@@ -46,7 +46,8 @@ void pass(const Gate& gate, SignedPauli& string) {
                 *mask ^= both << gate.wire | both << other;
             }
             return;
-        case Gate::rotation: case Gate::controlled: return;
+        case Gate::rotation:
+        case Gate::controlled: return;
     }
 }
 

@@ -34,7 +34,8 @@ void Writer::rotate_under_controls(const Waiting& rotation) {
         shorter = false;
         for (SignedPauli& one : left)
             for (const SignedPauli& other : left)
-                if (&one != &other && count(one.pauli.z ^ other.pauli.z) < count(one.pauli.z)) one = one * other, shorter = true;
+                if (&one != &other && count(one.pauli.z ^ other.pauli.z) < count(one.pauli.z))
+                    one = one * other, shorter = true;
     }
     gate.wire = static_cast<Int>(own.pauli.z), gate.angle = own.negative ? -rotation.angle : rotation.angle;
     gate.conditions = static_cast<Index>(conditions.size()), gate.num_conditions = static_cast<Index>(left.size());
@@ -47,11 +48,13 @@ void Writer::make_ready(Waiting rotation) {
     std::vector<Gate> around;
     const Index begin = rotation.controls;
     rotation.controls = static_cast<Index>(controls_.strings.size());
-    for (int k = 0; k < rotation.num_controls; ++k) controls_.strings.push_back(controls_.strings[begin + static_cast<Index>(k)]);
+    for (int k = 0; k < rotation.num_controls; ++k)
+        controls_.strings.push_back(controls_.strings[begin + static_cast<Index>(k)]);
     const auto change = [&](const Gate& gate) {
         around.push_back(gate);
         pass(gate, rotation.string);
-        for (int k = 0; k < rotation.num_controls; ++k) pass(gate, controls_.strings[rotation.controls + static_cast<Index>(k)]);
+        for (int k = 0; k < rotation.num_controls; ++k)
+            pass(gate, controls_.strings[rotation.controls + static_cast<Index>(k)]);
     };
     const auto gather = [&](Mask x) {
         const Mask pivot = x & -x;

@@ -45,8 +45,8 @@ std::vector<SignedPauli> reduced(const std::vector<SignedPauli>& of) {
 
 }  // namespace
 
-Grouping::Grouping(std::vector<Waiting> waiting, Controls& controls, std::vector<SignedPauli>& x, std::vector<SignedPauli>& z,
-                   bool diagonal)
+Grouping::Grouping(std::vector<Waiting> waiting, Controls& controls, std::vector<SignedPauli>& x,
+                   std::vector<SignedPauli>& z, bool diagonal)
     : waiting_(std::move(waiting)), controls_(controls), x_(x), z_(z), diagonal_(diagonal) {
     for (const Waiting& one : waiting_)
         if (const Index kind = kind_of(one); kind != none) ++left_[kind];
@@ -122,7 +122,9 @@ void Grouping::block(const Waiting& by) {
 }
 
 // Whether all that stands behind an item, up to the layer at hand, commutes with it.
-bool Grouping::usable(Index number) const { return !items_[number].gone && items_[number].known && items_[number].blocked >= layer_; }
+bool Grouping::usable(Index number) const {
+    return !items_[number].gone && items_[number].known && items_[number].blocked >= layer_;
+}
 
 // Makes a rotation and three others one, if it may be.
 bool Grouping::join(Waiting& own, Index kind) {
@@ -223,7 +225,8 @@ Index Grouping::group(const std::vector<Index>& members, const Waiting* last, st
     of.parts = static_cast<Index>(controls_.quarters.size());
     for (Mask which = 0; which < parts.size(); ++which) {
         const Pauli own = controls_.product(of, which).pauli;
-        const auto part = std::find_if(parts.begin(), parts.end(), [&](const Waiting& one) { return one.string.pauli == own; });
+        const auto part =
+            std::find_if(parts.begin(), parts.end(), [&](const Waiting& one) { return one.string.pauli == own; });
         controls_.quarters.push_back(static_cast<signed char>(part->angle.value < 0 ? -part->quarters : part->quarters));
     }
     const Index number = static_cast<Index>(items_.size());

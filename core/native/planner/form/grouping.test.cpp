@@ -28,7 +28,8 @@ std::vector<Waiting> drawn_rotations(Drawn& drawn) {
         Waiting whole{{{1, 0}, false}, {drawn.below(2) ? 0.3 : 0.5}};
         Controls controls;
         whole.num_controls = 2 + static_cast<int>(drawn.below(2));
-        for (int wire = 1; wire <= whole.num_controls; ++wire) controls.strings.push_back({{0, unit(wire)}, drawn.below(2) == 1});
+        for (int wire = 1; wire <= whole.num_controls; ++wire)
+            controls.strings.push_back({{0, unit(wire)}, drawn.below(2) == 1});
         controls.quarters.resize(unit(whole.num_controls));
         for (std::size_t k = 0; k < 3; ++k) {  // which changes the frame
             const Pauli about = drawn.below(2) ? drawn.pauli() : Pauli{0, 1 + drawn.below(unit(drawn.wires) - 1)};
@@ -65,9 +66,8 @@ TEST_CASE("rotations under controls do what their parts did, whatever stands bet
             waiting = grouping.result();
             CHECK(distance(before, acted(waiting, controls, state)) < 1e-12);
         }
-        controlled += static_cast<std::size_t>(std::count_if(waiting.begin(), waiting.end(), [](const Waiting& one) {
-            return one.num_controls > 1;
-        }));
+        controlled += static_cast<std::size_t>(
+            std::count_if(waiting.begin(), waiting.end(), [](const Waiting& one) { return one.num_controls > 1; }));
     }
     CHECK(controlled > 300);
 }

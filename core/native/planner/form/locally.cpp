@@ -46,7 +46,8 @@ void Writer::there_and_back() {
     const std::size_t number = cheapest();
     if (waiting_[number].num_controls) {
         const Waiting one = waiting_[number];
-        std::copy_backward(waiting_.begin() + static_cast<std::ptrdiff_t>(begin_), waiting_.begin() + static_cast<std::ptrdiff_t>(number),
+        std::copy_backward(waiting_.begin() + static_cast<std::ptrdiff_t>(begin_),
+                           waiting_.begin() + static_cast<std::ptrdiff_t>(number),
                            waiting_.begin() + static_cast<std::ptrdiff_t>(number + 1));
         ++begin_;
         return make_ready(one);

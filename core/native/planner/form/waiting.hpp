@@ -22,7 +22,8 @@ struct Waiting {
 // The controls of rotations that wait, in the frame of now.
 struct Controls {
     std::vector<SignedPauli> strings;
-    // For each product of P with controls, the first of which is the least bit of its number, the quarter turns of its angle.
+    // For each product of P with controls, the first of which is the least bit of its number, the quarter turns of its
+    // angle.
     std::vector<signed char> quarters;
 
     const SignedPauli* of(const Waiting& one) const { return strings.data() + one.controls; }

@@ -30,7 +30,8 @@ int Writer::act(const Gate& gate, StabilizerState& on) const {
     const auto turn = [&](Mask x, Mask z, int quarters) { on.turn({x, z}, quarters & 7); };
     if (gate.kind == Gate::rotation) return on.turn({gate.mask, static_cast<Mask>(gate.wire)}, gate.quarters & 7), 0;
     if (gate.kind == Gate::controlled) {
-        for (Index k = 0; k < gate.num_turns; ++k) turn(turns_[gate.turns + k].about.x, turns_[gate.turns + k].about.z, turns_[gate.turns + k].quarters);
+        for (Index k = 0; k < gate.num_turns; ++k)
+            turn(turns_[gate.turns + k].about.x, turns_[gate.turns + k].about.z, turns_[gate.turns + k].quarters);
         return 0;
     }
     each(gate.mask, [&](int wire) {
@@ -47,7 +48,8 @@ int Writer::act(const Gate& gate, StabilizerState& on) const {
                 for (const auto& [from, onto] : {std::pair{control, own}, std::pair{own, control}, std::pair{control, own}})
                     turn(0, from, 1), turn(onto, 0, 1), turn(onto, from, -1), out += 1;
                 break;
-            case Gate::rotation: case Gate::controlled: break;
+            case Gate::rotation:
+            case Gate::controlled: break;
         }
     });
     return out;
@@ -261,7 +263,8 @@ QX_EXPORT(writer_last, (qx::Int writer)) { return static_cast<qx::Int>(qx::Owned
 QX_EXPORT(writer_write, (qx::Int writer, qx::Int* numbers, double* angles)) {
     const qx::form::Writer& made = qx::Owned<qx::form::Writer>::at(writer);
     for (const qx::form::Gate& gate : made.gates) {
-        for (const qx::Int number : {qx::Int{gate.kind}, gate.wire, static_cast<qx::Int>(gate.mask), qx::Int{gate.num_conditions}})
+        for (const qx::Int number :
+             {qx::Int{gate.kind}, gate.wire, static_cast<qx::Int>(gate.mask), qx::Int{gate.num_conditions}})
             *numbers++ = number;
         *angles++ = gate.angle.value;
     }

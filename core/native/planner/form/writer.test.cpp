@@ -25,7 +25,8 @@ State acted(const Gate& gate, State to) {
                 case Gate::cx: out[k] = held ? to[other] : to[k]; break;
                 case Gate::cz: out[k] = held && set ? -to[k] : to[k]; break;
                 case Gate::swap: out[k] = held == set ? to[k] : to[other ^ unit(static_cast<int>(gate.wire))]; break;
-                case Gate::rotation: case Gate::controlled: break;
+                case Gate::rotation:
+                case Gate::controlled: break;
             }
         }
         to = out;
