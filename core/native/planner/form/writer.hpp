@@ -84,15 +84,16 @@ class Writer {
 
     std::size_t looked_at() const;
     bool is_free(std::size_t number) const;
-    void leave_quarters();
-    int gain(const Pauli& about, const Pauli& other) const;
-    void leave(std::size_t number, Mask part);
-    void sort();
     void run();
     void write(const Gate& gate);
     void rotate(const Waiting& rotation);
     int act(const Gate& gate, StabilizerState& on) const;
     void finish();
+    // quarters.cpp
+    void leave_quarters();
+    int gain(const Pauli& about, const Pauli& other) const;
+    void leave(std::size_t number, Mask part);
+    void sort();
     // conditions.cpp
     bool is_ready(const Waiting& rotation) const;
     void rotate_under_controls(const Waiting& rotation);
