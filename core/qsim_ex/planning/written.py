@@ -23,7 +23,7 @@ from qsim_ex.native.library import address, function
 from qsim_ex.planning.compiled import worked
 from qsim_ex.planning.form import TOLERANCE, UNBOUNDED, FormInMaking, begun
 from qsim_ex.planning.written_numbers import Combinations, Complex, WrittenNumbers
-from qsim_ex.planning.written_rotations import Condition, Placed, RotationEntries, rotation
+from qsim_ex.planning.written_rotations import Condition, RotationEntries, RotationPart, rotation
 
 Integers = NDArray[np.int64]
 
@@ -150,7 +150,7 @@ class _FormWritten:
 
 def _parts(
     gates: Integers, angles: NDArray[np.float64], varies: NDArray[np.bool_], conditions: list[Condition]
-) -> Iterator[tuple[Placed, ...]]:
+) -> Iterator[tuple[RotationPart, ...]]:
     """Yield for each gate the operations of its rotation, none for another gate."""
     halves = np.where((np.abs(np.abs(angles) - np.pi) < TOLERANCE) & ~varies, np.sign(angles), 0).astype(np.int64)
     at = 0
@@ -159,7 +159,7 @@ def _parts(
             yield ()
         else:
             under = tuple(conditions[at : at + number])
-            yield tuple(rotation(x, z, under, half if number else 0))
+            yield rotation(x, z, under, half if number else 0)
         at += number
 
 
@@ -225,7 +225,7 @@ def _placed(kind: int, wires: tuple[int, ...]) -> Op:
 
 
 def _structure(
-    num_wires: int, gates: list[list[int]], eighths: list[int], parts: list[tuple[Placed, ...]], last: int
+    num_wires: int, gates: list[list[int]], eighths: list[int], parts: list[tuple[RotationPart, ...]], last: int
 ) -> tuple[Structure, int]:
     """Return the structure of gates as native code writes them (`Gate` in planner/form/writer.hpp), and a phase.
 

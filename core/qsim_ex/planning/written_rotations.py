@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import NamedTuple
@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from qsim_ex.circuit.ops import Entry, Known, Op, Pattern, When, wires_of
+from qsim_ex.circuit.ops import ALWAYS, Entry, Known, Op, Pattern, When, wires_of
 
 Complex = NDArray[np.complex128]
 Floats = NDArray[np.float64]
@@ -49,15 +49,14 @@ class _Block(NamedTuple):
 def _half(block: _Block) -> _Matrices:
     """Return X, −iY or iY, or −i or i."""
     if not block.num_wires:
-        known, number = (Known.MINUS_I, -1j) if block.half > 0 else (Known.I, 1j)
-        pattern, numbers = [known], [number]
+        pattern, numbers = bytes([Known.MINUS_I if block.half > 0 else Known.I]), [-1j * block.half]
     elif not block.ys:
-        pattern, numbers = [Entry.ZERO, Entry.ONE, Entry.ONE, Entry.ZERO], [0, 1, 1, 0]
+        pattern, numbers = bytes([Entry.ZERO, Entry.ONE, Entry.ONE, Entry.ZERO]), [0, 1, 1, 0]
     else:
         signs = (Entry.MINUS_ONE, Entry.ONE) if block.half > 0 else (Entry.ONE, Entry.MINUS_ONE)
-        pattern, numbers = [Entry.ZERO, signs[0], signs[1], Entry.ZERO], [0, -block.half, block.half, 0]
+        pattern, numbers = bytes([Entry.ZERO, *signs, Entry.ZERO]), [0, -block.half, block.half, 0]
     none = np.zeros(len(pattern))
-    return _Matrices(bytes(pattern), none, none.astype(np.complex128), np.array(numbers, dtype=np.complex128))
+    return _Matrices(pattern, none, none.astype(np.complex128), np.array(numbers, dtype=np.complex128))
 
 
 @lru_cache(maxsize=64)
@@ -78,7 +77,9 @@ def _matrices(block: _Block) -> _Matrices:
         kinds = np.where(cos != 0, Entry.REAL, np.where(sin != 0, mixing, Entry.ZERO))
     else:
         kinds = np.full(cos.shape, Entry.COMPLEX)
-    return _Matrices(kinds.astype(np.uint8).tobytes(), cos.ravel(), sin.ravel(), np.zeros(cos.size))
+    return _Matrices(
+        kinds.astype(np.uint8).tobytes(), cos.ravel(), sin.ravel(), np.zeros(cos.size, dtype=np.complex128)
+    )
 
 
 @lru_cache(maxsize=256)
@@ -98,21 +99,27 @@ def _where(of: _Block, own: int, values: tuple[bool, ...]) -> _Matrices:
     return _Matrices(pattern.tobytes(), cos.ravel(), sin.ravel(), number.ravel())
 
 
-class Placed(NamedTuple):
+class RotationPart(NamedTuple):
     """A part of a rotation: its operation, whose entries begin at 0, and what they are."""
 
     op: Op
     matrices: _Matrices
 
 
-def rotation(x: int, z: int, conditions: tuple[Condition, ...] = (), half: int = 0) -> Iterator[Placed]:
-    """Yield a rotation about the string with X on the wires of a mask and Z on those of another one, not both 0.
+@lru_cache(maxsize=1 << 14)
+def rotation(x: int, z: int, conditions: tuple[Condition, ...] = (), half: int = 0) -> tuple[RotationPart, ...]:
+    """Return a rotation about the string with X on the wires of a mask and Z on those of another one, not both 0.
 
     conditions: under which it acts. half: 1 or −1 if its angle is π or −π, which makes it X or Y and a phase, if it
     flips one wire and reads nothing.
     """
     read, wires = z & ~x, wires_of(x)
     ys = sum((z >> wire & 1) << place for place, wire in enumerate(wires))
+    if not conditions:
+        matrices = _matrices(_Block(len(wires), ys, bool(read)))
+        return (
+            RotationPart(Op(wires, (read,) if read else (), ALWAYS, matrices.pattern, 0, "pauli_rotation"), matrices),
+        )
     if half and len(wires) == 1 and not read:
         phases = [_Block(half=half)] if not ys else []
         blocks = [(wires, _Block(1, ys, half=half)), *(((), one) for one in phases)]
@@ -121,10 +128,12 @@ def rotation(x: int, z: int, conditions: tuple[Condition, ...] = (), half: int =
     ones = [one for one in conditions if one.parity.bit_count() == 1]
     others = [one for one in conditions if one.parity.bit_count() > 1]
     when = When(sum(one.parity for one in ones), sum(one.parity for one in ones if one.value))
+    found = []
     for mixes, block in blocks:
         matrices = _where(block, int(block.reads), tuple(one.value for one in others)) if others else _matrices(block)
         reads = (*((read,) if block.reads else ()), *(one.parity for one in others))
-        yield Placed(Op(mixes, reads, when, matrices.pattern, 0, "pauli_rotation"), matrices)
+        found.append(RotationPart(Op(mixes, reads, when, matrices.pattern, 0, "pauli_rotation"), matrices))
+    return tuple(found)
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -141,17 +150,16 @@ class RotationEntries:
     number: Complex
 
     @classmethod
-    def of(cls, parts: Iterable[tuple[int, Placed]]) -> RotationEntries:
+    def of(cls, parts: Iterable[tuple[int, RotationPart]]) -> RotationEntries:
         """Return those of parts of rotations; each comes with the number of its angle."""
         numbers, found = [], list[_Matrices]()
         for number, part in parts:
             numbers.append(number)
             found.append(part.matrices)
-        cos, sin, number = (
-            np.concatenate([np.empty(0), *(one[k] for one in found)]).astype(kind)
-            for k, kind in ((1, np.float64), (2, np.complex128), (3, np.complex128))
-        )
-        return cls(np.repeat(np.array(numbers, dtype=np.int64), [len(one.cos) for one in found]), cos, sin, number)
+        cos = np.concatenate([np.empty(0), *(one.cos for one in found)])
+        sin = np.concatenate([np.empty(0, dtype=np.complex128), *(one.sin for one in found)])
+        fixed = np.concatenate([np.empty(0, dtype=np.complex128), *(one.number for one in found)])
+        return cls(np.repeat(np.array(numbers, dtype=np.int64), [len(one.cos) for one in found]), cos, sin, fixed)
 
     def __call__(self, angles: Floats) -> Complex:
         """Return the entries [bindings, entries] for angles [bindings, …]."""

@@ -53,12 +53,15 @@ void Writer::leave_quarters() {
 // By how much strings behind it are cheaper once they have passed quarter turns about one string or two.
 int Writer::gain(const Pauli& about, const Pauli& other) const {
     int out = 0;
+    const bool one = other.is_identity();
     for (std::size_t k = left_to_, end = std::min(waiting_.size(), left_to_ + strings_behind); k < end; ++k)
         controls_.each(waiting_[k], [&](const Pauli& of) {
+            const bool once = anticommute(of, about);
+            if (!once && (one || !anticommute(of, other))) return;
             Pauli turned = of;
-            if (anticommute(of, about)) turned ^= about;
-            if (anticommute(of, other)) turned ^= other;
-            if (!(turned == of)) out += cost(of) - cost(turned);
+            if (once) turned ^= about;
+            if (!one && anticommute(of, other)) turned ^= other;
+            out += cost(of) - cost(turned);
         });
     return out;
 }
