@@ -32,7 +32,7 @@ NO_LIMIT = 1 << 62
 
 
 class Manner(IntEnum):
-    """How a form is written out (`Manner` in planner/form/writer.hpp). Which one is fastest is predicted plan by plan.
+    """How a form is written out (`Manner` in planner/form/write/writer.hpp). Which one is fastest is predicted plan by plan.
 
     LOCAL: gates around rotations are undone behind them; only H stay, where later rotations flip fewer wires then.
     MOVES: the same with CX. FRAMES: whatever makes a rotation diagonal stays. BACK: nothing does.
@@ -227,7 +227,7 @@ def _placed(kind: int, wires: tuple[int, ...]) -> Op:
 def _structure(
     num_wires: int, gates: list[list[int]], eighths: list[int], parts: list[tuple[RotationPart, ...]], last: int
 ) -> tuple[Structure, int]:
-    """Return the structure of gates as native code writes them (`Gate` in planner/form/writer.hpp), and a phase.
+    """Return the structure of gates as native code writes them (`Gate` in planner/form/write/writer.hpp), and a phase.
 
     eighths: see `_eighths`. parts: see `_parts`. last: the number of the gate with which the operator at the end
     begins, whose place is returned, too.

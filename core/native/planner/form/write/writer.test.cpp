@@ -1,6 +1,6 @@
 // Tests of what a form is written out of: gates that pass strings, and the gates of Clifford operators.
 
-#include "planner/form/writer.hpp"
+#include "planner/form/write/writer.hpp"
 
 #include "planner/form/naive.test.hpp"
 

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "planner/form/writer.hpp"
+#include "planner/form/write/writer.hpp"
 
 namespace qx::form {
 

@@ -2,7 +2,7 @@
 // the others and one H. Of the first strings that may run, and of both ways for each, the one is taken that lets most of the
 // next rotations run for each H.
 
-#include "planner/form/writer.hpp"
+#include "planner/form/write/writer.hpp"
 #include "thresholds/table.hpp"
 
 namespace qx::form {

@@ -1,6 +1,6 @@
 // Tests of rotations under controls: they do what their parts did, in an order that lets them.
 
-#include "planner/form/grouping.hpp"
+#include "planner/form/write/grouping.hpp"
 
 #include <algorithm>
 

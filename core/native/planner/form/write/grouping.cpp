@@ -1,6 +1,6 @@
 // Rotations under controls, found among rotations.
 
-#include "planner/form/grouping.hpp"
+#include "planner/form/write/grouping.hpp"
 
 #include <algorithm>
 #include <cmath>

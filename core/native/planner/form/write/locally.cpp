@@ -5,7 +5,7 @@
 #include <array>
 #include <cmath>
 
-#include "planner/form/writer.hpp"
+#include "planner/form/write/writer.hpp"
 
 namespace qx::form {
 

@@ -1,6 +1,6 @@
 // A form written out as gates.
 
-#include "planner/form/writer.hpp"
+#include "planner/form/write/writer.hpp"
 
 #include <algorithm>
 

@@ -10,7 +10,7 @@
 #pragma once
 
 #include "planner/form/form.hpp"
-#include "planner/form/grouping.hpp"
+#include "planner/form/write/grouping.hpp"
 
 namespace qx::form {
 

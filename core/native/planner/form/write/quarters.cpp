@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "planner/form/writer.hpp"
+#include "planner/form/write/writer.hpp"
 
 namespace qx::form {
 

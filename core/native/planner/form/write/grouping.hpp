@@ -8,7 +8,7 @@
 #include <unordered_map>
 
 #include "base/interned.hpp"
-#include "planner/form/waiting.hpp"
+#include "planner/form/write/waiting.hpp"
 
 namespace qx::form {
 

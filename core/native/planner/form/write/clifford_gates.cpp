@@ -2,7 +2,7 @@
 //
 // Gates before it and behind it make it the identity. The rank of what the images of Z flip is the number of H.
 
-#include "planner/form/writer.hpp"
+#include "planner/form/write/writer.hpp"
 
 namespace qx::form {
 
