@@ -32,7 +32,7 @@ NO_LIMIT = 1 << 62
 
 
 class Manner(IntEnum):
-    """How a form is written out (`Manner` in planner/form/write/writer.hpp). Which one is fastest is predicted plan by plan.
+    """How a form is written out (`Manner` in planner/form/write/writer.hpp); the fastest by prediction is taken.
 
     LOCAL: gates around rotations are undone behind them; only H stay, where later rotations flip fewer wires then.
     MOVES: the same with CX. FRAMES: whatever makes a rotation diagonal stays. BACK: nothing does.
