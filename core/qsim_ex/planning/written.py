@@ -6,7 +6,7 @@ are sums of phases of the circuit's (`planning.written_numbers`), so new binding
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from enum import IntEnum
 from functools import lru_cache, partial
@@ -23,7 +23,7 @@ from qsim_ex.native.library import address, function
 from qsim_ex.planning.compiled import worked
 from qsim_ex.planning.form import TOLERANCE, UNBOUNDED, FormInMaking, begun
 from qsim_ex.planning.written_numbers import Combinations, Complex, WrittenNumbers
-from qsim_ex.planning.written_rotations import RotationEntries, rotation
+from qsim_ex.planning.written_rotations import Condition, RotationEntries, RotationPart, rotation
 
 Integers = NDArray[np.int64]
 
@@ -32,7 +32,7 @@ NO_LIMIT = 1 << 62
 
 
 class Manner(IntEnum):
-    """How a form is written out (`Manner` in planner/form/writer.hpp). Which one is fastest is predicted plan by plan.
+    """How a form is written out (`Manner` in planner/form/write/writer.hpp); the fastest by prediction is taken.
 
     LOCAL: gates around rotations are undone behind them; only H stay, where later rotations flip fewer wires then.
     MOVES: the same with CX. FRAMES: whatever makes a rotation diagonal stays. BACK: nothing does.
@@ -117,7 +117,7 @@ class _FormWritten:
     def _read(self, writer: int) -> WrittenCircuit:
         """Return what a writer has written."""
         count = int(function("writer_count")(writer))
-        gates, angles = np.empty((count, 3), dtype=np.int64), np.empty(count + 1)
+        gates, angles = np.empty((count, 4), dtype=np.int64), np.empty(count + 1)
         function("writer_write")(writer, address(gates), address(angles))
         multiples = int(function("writer_multiples")(writer))
         places, by = np.empty((multiples, 2), dtype=np.int64), np.empty(multiples)
@@ -125,7 +125,7 @@ class _FormWritten:
         varies = np.isin(np.arange(count + 1), places[:, 0])
         eighths = _eighths(gates, angles[:-1], varies[:-1])
         angles[-1] -= angles[:-1][eighths > 0].sum() / 2
-        numbered = np.append((gates[:, 0] == _ROTATION) & (eighths == 0), True)
+        numbered = np.append((gates[:, 0] >= _ROTATION) & (eighths == 0), True)
         rows = np.cumsum(numbered) - 1  # of the angles, and of the global phase
         constant = np.flatnonzero(numbered)
         sums = Combinations.of(
@@ -133,10 +133,34 @@ class _FormWritten:
             np.concatenate([np.full(len(constant), -1), places[:, 1]]),
             np.concatenate([angles[constant], by]),
         )
-        listed, last = gates.tolist(), int(function("writer_last")(writer))
-        structure, begin = _structure(self._made.num_wires, listed, eighths.tolist(), last)
-        entries = RotationEntries.of((listed[k][2], listed[k][1]) for k in constant[:-1].tolist())
+        last = int(function("writer_last")(writer))
+        parts = list(_parts(gates, angles, varies, self._conditions(writer)))
+        structure, begin = _structure(self._made.num_wires, gates.tolist(), eighths.tolist(), parts, last)
+        entries = RotationEntries.of(
+            (row, part) for row, number in enumerate(constant[:-1].tolist()) for part in parts[number]
+        )
         return WrittenCircuit(structure, self._numbers(sums, entries, _constants()), begin, self)
+
+    @staticmethod
+    def _conditions(writer: int) -> list[Condition]:
+        found = np.empty((int(function("writer_conditions")(writer)), 2), dtype=np.int64)
+        function("writer_write_conditions")(writer, address(found))
+        return [Condition(parity, bool(value)) for parity, value in found.tolist()]
+
+
+def _parts(
+    gates: Integers, angles: NDArray[np.float64], varies: NDArray[np.bool_], conditions: list[Condition]
+) -> Iterator[tuple[RotationPart, ...]]:
+    """Yield for each gate the operations of its rotation, none for another gate."""
+    halves = np.where((np.abs(np.abs(angles) - np.pi) < TOLERANCE) & ~varies, np.sign(angles), 0).astype(np.int64)
+    at = 0
+    for (kind, z, x, number), half in zip(gates.tolist(), halves.tolist(), strict=False):
+        if kind < _ROTATION:
+            yield ()
+        else:
+            under = tuple(conditions[at : at + number])
+            yield rotation(x, z, under, half if number else 0)
+        at += number
 
 
 def _eighths(gates: Integers, angles: NDArray[np.float64], varies: NDArray[np.bool_]) -> Integers:
@@ -200,22 +224,25 @@ def _placed(kind: int, wires: tuple[int, ...]) -> Op:
     )
 
 
-def _structure(num_wires: int, gates: list[list[int]], eighths: list[int], last: int) -> tuple[Structure, int]:
-    """Return the structure of gates as native code writes them (`Gate` in planner/form/writer.hpp), and a phase.
+def _structure(
+    num_wires: int, gates: list[list[int]], eighths: list[int], parts: list[tuple[RotationPart, ...]], last: int
+) -> tuple[Structure, int]:
+    """Return the structure of gates as native code writes them (`Gate` in planner/form/write/writer.hpp), and a phase.
 
-    eighths: see `_eighths`. last: the number of the gate with which the operator at the end begins, whose place is
-    returned, too.
+    eighths: see `_eighths`. parts: see `_parts`. last: the number of the gate with which the operator at the end
+    begins, whose place is returned, too.
     """
     models, ops = _models(), list[Op]()
     phase = cast(Op, models.instructions[_ROTATION])
     place, begin = len(_constants()), 0
-    for number, ((kind, wire, mask), turns) in enumerate(zip(gates, eighths, strict=True)):
+    for number, ((kind, wire, mask, _), turns) in enumerate(zip(gates, eighths, strict=True)):
         begin = len(ops) if number == last else begin
         if turns:
             ops.append(_eighth(turns, wire))
-        elif kind == _ROTATION:
-            ops.append(rotation(mask, wire, place))
-            place += len(ops[-1].pattern)
+        elif kind >= _ROTATION:
+            for part in parts[number]:
+                ops.append(part.op._replace(operand=place))
+                place += len(part.op.pattern)
         elif _GATES[kind] in _ON_TWO:
             ops += [_placed(kind, (wire, other)) for other in wires_of(mask)]
         else:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
@@ -10,26 +11,60 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from qsim_ex.circuit.ops import ALWAYS, Entry, Op, Pattern, wires_of
+from qsim_ex.circuit.ops import ALWAYS, Entry, Known, Op, Pattern, When, wires_of
 
 Complex = NDArray[np.complex128]
 Floats = NDArray[np.float64]
 
 
 class _Matrices(NamedTuple):
-    """The matrices of a rotation. cos, sin: what the cosine and the sine of half the angle count in each entry."""
+    """The matrices of a rotation: in each entry a number, and what the cosine and the sine of half the angle count."""
 
     pattern: Pattern
     cos: Floats
     sin: Complex
+    number: Complex
+
+
+class Condition(NamedTuple):
+    """That the parity of some wires, a mask, has a value."""
+
+    parity: int
+    value: bool
+
+
+class _Block(NamedTuple):
+    """A rotation on some wires: of X, or Y where a mask says so, times ±1 by a parity if one is read.
+
+    On no wire it is the sign of the parity alone. half: 1 or −1 for an angle of π or −π without its phase, which on one
+    wire is X or Y, and on none the phase −i or i.
+    """
+
+    num_wires: int = 0
+    ys: int = 0
+    reads: bool = False
+    half: int = 0
+
+
+def _half(block: _Block) -> _Matrices:
+    """Return X, −iY or iY, or −i or i."""
+    if not block.num_wires:
+        pattern, numbers = bytes([Known.MINUS_I if block.half > 0 else Known.I]), [-1j * block.half]
+    elif not block.ys:
+        pattern, numbers = bytes([Entry.ZERO, Entry.ONE, Entry.ONE, Entry.ZERO]), [0, 1, 1, 0]
+    else:
+        signs = (Entry.MINUS_ONE, Entry.ONE) if block.half > 0 else (Entry.ONE, Entry.MINUS_ONE)
+        pattern, numbers = bytes([Entry.ZERO, *signs, Entry.ZERO]), [0, -block.half, block.half, 0]
+    none = np.zeros(len(pattern))
+    return _Matrices(pattern, none, none.astype(np.complex128), np.array(numbers, dtype=np.complex128))
 
 
 @lru_cache(maxsize=64)
-def _entries(num_wires: int, ys: int, reads: bool) -> _Matrices:
-    """Return cos − i sin P for X on some wires, or Y where a mask says so, times ±1 by a parity where one is read.
-
-    On no wire P is the sign of the parity alone.
-    """
+def _matrices(block: _Block) -> _Matrices:
+    """Return cos − i sin P, or what an angle of ±π makes of it."""
+    if block.half:
+        return _half(block)
+    num_wires, ys, reads, _ = block
     size = 1 << num_wires
     cos = np.zeros((1 + reads, size, size))
     cos[:, range(size), range(size)] = 1
@@ -42,44 +77,92 @@ def _entries(num_wires: int, ys: int, reads: bool) -> _Matrices:
         kinds = np.where(cos != 0, Entry.REAL, np.where(sin != 0, mixing, Entry.ZERO))
     else:
         kinds = np.full(cos.shape, Entry.COMPLEX)
-    return _Matrices(kinds.astype(np.uint8).tobytes(), cos.ravel(), sin.ravel())
+    return _Matrices(
+        kinds.astype(np.uint8).tobytes(), cos.ravel(), sin.ravel(), np.zeros(cos.size, dtype=np.complex128)
+    )
 
 
-def _of(x: int, z: int) -> _Matrices:
-    wires = wires_of(x)
-    ys = sum((z >> wire & 1) << place for place, wire in enumerate(wires))
-    return _entries(len(wires), ys, bool(z & ~x))
+@lru_cache(maxsize=256)
+def _where(of: _Block, own: int, values: tuple[bool, ...]) -> _Matrices:
+    """Return matrices where further parities have some values, and 1 elsewhere. own: how many parities are read."""
+    one = _matrices(of)
+    size = len(one.pattern) >> own
+    side = math.isqrt(size)
+    chosen = sum(value << place for place, value in enumerate(values))
+    shape = (1 << len(values), 1 << own, side, side)
+    pattern, cos = np.empty(shape, dtype=np.uint8), np.zeros(shape)
+    sin, number = np.zeros(shape, dtype=np.complex128), np.empty(shape, dtype=np.complex128)
+    number[:], pattern[:] = np.eye(side), np.where(np.eye(side) == 1, Entry.ONE, Entry.ZERO)
+    pattern[chosen] = np.frombuffer(one.pattern, dtype=np.uint8).reshape(shape[1:])
+    for to, entries in ((cos, one.cos), (sin, one.sin), (number, one.number)):
+        to[chosen] = entries.reshape(shape[1:])
+    return _Matrices(pattern.tobytes(), cos.ravel(), sin.ravel(), number.ravel())
 
 
-def rotation(x: int, z: int, place: int) -> Op:
-    """Return a rotation about the string with X on the wires of a mask and Z on those of another one, which is not 0.
+class RotationPart(NamedTuple):
+    """A part of a rotation: its operation, whose entries begin at 0, and what they are."""
 
-    place: where its entries begin.
+    op: Op
+    matrices: _Matrices
+
+
+@lru_cache(maxsize=1 << 14)
+def rotation(x: int, z: int, conditions: tuple[Condition, ...] = (), half: int = 0) -> tuple[RotationPart, ...]:
+    """Return a rotation about the string with X on the wires of a mask and Z on those of another one, not both 0.
+
+    conditions: under which it acts. half: 1 or −1 if its angle is π or −π, which makes it X or Y and a phase, if it
+    flips one wire and reads nothing.
     """
-    return Op(wires_of(x), (z & ~x,) if z & ~x else (), ALWAYS, _of(x, z).pattern, place, "pauli_rotation")
+    read, wires = z & ~x, wires_of(x)
+    ys = sum((z >> wire & 1) << place for place, wire in enumerate(wires))
+    if not conditions:
+        matrices = _matrices(_Block(len(wires), ys, bool(read)))
+        return (
+            RotationPart(Op(wires, (read,) if read else (), ALWAYS, matrices.pattern, 0, "pauli_rotation"), matrices),
+        )
+    if half and len(wires) == 1 and not read:
+        phases = [_Block(half=half)] if not ys else []
+        blocks = [(wires, _Block(1, ys, half=half)), *(((), one) for one in phases)]
+    else:
+        blocks = [(wires, _Block(len(wires), ys, bool(read)))]
+    ones = [one for one in conditions if one.parity.bit_count() == 1]
+    others = [one for one in conditions if one.parity.bit_count() > 1]
+    when = When(sum(one.parity for one in ones), sum(one.parity for one in ones if one.value))
+    found = []
+    for mixes, block in blocks:
+        matrices = _where(block, int(block.reads), tuple(one.value for one in others)) if others else _matrices(block)
+        reads = (*((read,) if block.reads else ()), *(one.parity for one in others))
+        found.append(RotationPart(Op(mixes, reads, when, matrices.pattern, 0, "pauli_rotation"), matrices))
+    return tuple(found)
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class RotationEntries:
     """The entries of the matrices of some rotations, one behind the other.
 
-    angles: the angle of each entry. cos, sin: what the cosine and the sine of half of it count.
+    angles: the angle of each entry. number: each but for that; cos, sin: what the cosine and the sine of half of it
+    count.
     """
 
     angles: NDArray[np.int64]
     cos: Floats
     sin: Complex
+    number: Complex
 
     @classmethod
-    def of(cls, strings: Iterable[tuple[int, int]]) -> RotationEntries:
-        """Return those of rotations about strings, given by their masks x and z."""
-        found = [_of(x, z) for x, z in strings]
-        sizes = [len(one.cos) for one in found]
-        cos, sin = (np.concatenate([np.empty(0), *parts]) for parts in ((e.cos for e in found), (e.sin for e in found)))
-        return cls(np.repeat(np.arange(len(found)), sizes), cos, sin.astype(np.complex128))
+    def of(cls, parts: Iterable[tuple[int, RotationPart]]) -> RotationEntries:
+        """Return those of parts of rotations; each comes with the number of its angle."""
+        numbers, found = [], list[_Matrices]()
+        for number, part in parts:
+            numbers.append(number)
+            found.append(part.matrices)
+        cos = np.concatenate([np.empty(0), *(one.cos for one in found)])
+        sin = np.concatenate([np.empty(0, dtype=np.complex128), *(one.sin for one in found)])
+        fixed = np.concatenate([np.empty(0, dtype=np.complex128), *(one.number for one in found)])
+        return cls(np.repeat(np.array(numbers, dtype=np.int64), [len(one.cos) for one in found]), cos, sin, fixed)
 
     def __call__(self, angles: Floats) -> Complex:
         """Return the entries [bindings, entries] for angles [bindings, …]."""
         half = 0.5 * angles
         found: Complex = np.cos(half)[:, self.angles] * self.cos + np.sin(half)[:, self.angles] * self.sin
-        return found
+        return found + self.number

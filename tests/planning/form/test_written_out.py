@@ -10,6 +10,7 @@ from support import strategies
 from support.held import Hold
 
 from benchmarks.forms import transpiled
+from benchmarks.gates import Gate
 from benchmarks.written_out import row
 from qsim_ex import reference, thresholds
 from qsim_ex.circuit.builder import CircuitBuilder
@@ -104,6 +105,36 @@ def test_large_angles_are_written_as_small_ones(manner: Manner) -> None:
         ops = [one for one in written.structure.instructions if isinstance(one, Op)]
         found.append([(one.mixes, one.reads) for one in ops if one.name == "pauli_rotation"])
     assert found[0] == found[1]
+
+
+TOFFOLIS = [(0, 1, 2), (2, 3, 4), (4, 1, 0), (2, 3, 4), (0, 1, 2)]
+
+
+@pytest.mark.parametrize("manner", [Manner.LOCAL, Manner.MOVES, Manner.BACK])
+@pytest.mark.parametrize("basis", BASES)
+def test_toffolis_are_found_in_every_basis(basis: tuple[str, ...], manner: Manner) -> None:
+    """A transpiled Toffoli is seven rotations, of which four are one X under two controls again."""
+    turns = [Gate("ry", (wire,), (0.3 + 0.1 * wire,)) for wire in range(5)]
+    circuit = transpiled([*turns, *(Gate("ccx", wires) for wires in TOFFOLIS)], 5, basis, 1)
+    written = written_out(circuit, manner=manner)
+    assert written
+    ops = [one for one in written.structure.instructions if isinstance(one, Op) and one.name == "pauli_rotation"]
+    assert sum(len(one.mixes) == 1 and len(one.reads) + one.when.mask.bit_count() == 2 for one in ops) == len(TOFFOLIS)
+    assert distance(circuit, written.circuit(circuit.operands)) < 1e-12
+
+
+def test_a_double_excitation_is_one_rotation_under_three_parities() -> None:
+    """Eight rotations about strings of X and Y on four wires, by equal angles, are written as one."""
+    builder = CircuitBuilder(4)
+    signs = {"XXXY": 1, "XXYX": 1, "XYXX": -1, "YXXX": -1, "YYYX": -1, "YYXY": -1, "YXYY": 1, "XYYY": 1}
+    for string, sign in signs.items():
+        builder.pauli_rotation(0.2 * sign, string, (0, 1, 2, 3))
+    circuit = builder.build()
+    written = written_out(circuit)
+    assert written
+    ops = [one for one in written.structure.instructions if isinstance(one, Op) and one.name == "pauli_rotation"]
+    assert [len(one.reads) + one.when.mask.bit_count() for one in ops] == [3]
+    assert distance(circuit, written.circuit(circuit.operands)) < 1e-12
 
 
 def test_wires_that_change_places_are_written_as_such() -> None:

@@ -44,6 +44,13 @@ inline SignedPauli third(const Pauli& a, const Pauli& b) {
     return {c, (power & 2) != 0};
 }
 
+// Returns the product of two that commute.
+inline SignedPauli operator*(const SignedPauli& a, const SignedPauli& b) {
+    const Pauli &p = a.pauli, &q = b.pauli, c{p.x ^ q.x, p.z ^ q.z};
+    const int power = count(p.x & p.z) + count(q.x & q.z) + 2 * count(p.z & q.x) - count(c.x & c.z);
+    return {c, (a.negative != b.negative) != ((power & 2) != 0)};
+}
+
 // Lets A be K† A K for the quarter turns K about another string; returns whether it is another one.
 inline bool turn(SignedPauli& a, const Pauli& about, int quarters) {
     quarters &= 3;

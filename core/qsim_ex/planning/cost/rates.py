@@ -45,7 +45,7 @@ class Rates:
     plan_entry: float = 0.2e-6
     levels: float = 4e-3
     levels_gate: float = 3e-6
-    surely: float = 0.7
+    surely: float = 0.85
 
     def shared(self, count: int) -> Rates:
         """Return the rates of each of `count` sub state vectors that share a device, and exchange within its memory."""

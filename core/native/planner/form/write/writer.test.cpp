@@ -1,6 +1,6 @@
 // Tests of what a form is written out of: gates that pass strings, and the gates of Clifford operators.
 
-#include "planner/form/writer.hpp"
+#include "planner/form/write/writer.hpp"
 
 #include "planner/form/naive.test.hpp"
 
@@ -25,7 +25,8 @@ State acted(const Gate& gate, State to) {
                 case Gate::cx: out[k] = held ? to[other] : to[k]; break;
                 case Gate::cz: out[k] = held && set ? -to[k] : to[k]; break;
                 case Gate::swap: out[k] = held == set ? to[k] : to[other ^ unit(static_cast<int>(gate.wire))]; break;
-                case Gate::rotation: break;
+                case Gate::rotation:
+                case Gate::controlled: break;
             }
         }
         to = out;

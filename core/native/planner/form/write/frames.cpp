@@ -2,7 +2,7 @@
 // the others and one H. Of the first strings that may run, and of both ways for each, the one is taken that lets most of the
 // next rotations run for each H.
 
-#include "planner/form/writer.hpp"
+#include "planner/form/write/writer.hpp"
 #include "thresholds/table.hpp"
 
 namespace qx::form {
@@ -12,7 +12,12 @@ void Writer::choose() {
     ways_.clear();
     int found = 0;
     for (std::size_t k = begin_; k < looked_at() && found < thresholds.strings_tried; ++k) {
-        if (is_free(k)) ways(waiting_[k].string.pauli), ++found;
+        if (!is_free(k)) continue;
+        Pauli first = waiting_[k].string.pauli;  // or a control that is not diagonal
+        const SignedPauli* controls = controls_.of(waiting_[k]);
+        for (int j = waiting_[k].num_controls; j-- > 0;)
+            if (controls[j].pauli.x) first = controls[j].pauli;
+        ways(first), ++found;
     }
     const Way* best = nullptr;
     double most = -1;
@@ -42,18 +47,16 @@ double Writer::score(const Way& way) const {
     Int waits = 0;
     int found = 0;
     for (std::size_t k = begin_, end = looked_at(); k < end; ++k) {
-        Pauli of = waiting_[k].string.pauli;
-        of.z ^= of.x & way.y;
-        if (of.x >> way.pivot & 1) of.x ^= way.targets;
-        if (is_odd(of.z & way.targets)) of.z ^= unit(way.pivot);
-        const Mask x = (of.x & ~way.h) | (of.z & way.h);
-        if (x) {
-            if (waits < 64 && waits < thresholds.strings_in_the_way) flips[waits++] = x;
-            continue;
-        }
-        const Mask z = (of.z & ~way.h) | (of.x & way.h);
         bool free = true;
-        for (Int j = 0; free && j < waits; ++j) free = !is_odd(flips[j] & z);
+        controls_.each(waiting_[k], [&](Pauli of) {
+            of.z ^= of.x & way.y;
+            if (of.x >> way.pivot & 1) of.x ^= way.targets;
+            if (is_odd(of.z & way.targets)) of.z ^= unit(way.pivot);
+            const Mask x = (of.x & ~way.h) | (of.z & way.h), z = (of.z & ~way.h) | (of.x & way.h);
+            for (Int j = 0; free && j < waits; ++j) free = !is_odd(flips[j] & z);
+            if (x && waits < 64 && waits < thresholds.strings_in_the_way) flips[waits++] = x;
+            free = free && !x;
+        });
         found += free;
     }
     return found / (count(way.h) + 0.5);

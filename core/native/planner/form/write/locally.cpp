@@ -5,7 +5,7 @@
 #include <array>
 #include <cmath>
 
-#include "planner/form/writer.hpp"
+#include "planner/form/write/writer.hpp"
 
 namespace qx::form {
 
@@ -30,7 +30,11 @@ bool is_eighth(const Angle& of) {
 // Returns the first of those rotations on fewest flipped wires that may run.
 std::size_t Writer::cheapest() const {
     std::size_t out = begin_;
-    const auto width = [&](std::size_t number) { return count(waiting_[number].string.pauli.x); };
+    const auto width = [&](std::size_t number) {
+        int most = 0;
+        controls_.each(waiting_[number], [&](const Pauli& of) { most = std::max(most, count(of.x)); });
+        return most;
+    };
     for (std::size_t k = begin_ + 1, end = std::min(looked_at(), begin_ + next); k < end && width(out) > 1; ++k)
         if (width(k) < width(out) && is_free(k)) out = k;
     return out;
@@ -39,7 +43,16 @@ std::size_t Writer::cheapest() const {
 // Writes a rotation and those that flip the same wires and may run with it. One that flips two wires stands as it is, and so
 // does one alone that flips one; others become diagonal and are phases.
 void Writer::there_and_back() {
-    const Pauli first = waiting_[cheapest()].string.pauli;
+    const std::size_t number = cheapest();
+    if (waiting_[number].num_controls) {
+        const Waiting one = waiting_[number];
+        std::copy_backward(waiting_.begin() + static_cast<std::ptrdiff_t>(begin_),
+                           waiting_.begin() + static_cast<std::ptrdiff_t>(number),
+                           waiting_.begin() + static_cast<std::ptrdiff_t>(number + 1));
+        ++begin_;
+        return make_ready(one);
+    }
+    const Pauli first = waiting_[number].string.pauli;
     const Mask ys = first.x & first.z, pivot = first.x & -first.x, targets = first.x ^ pivot;
     const bool pair = manner_ == Manner::local && count(first.x) == 2;
     const auto alike = [&](const Pauli& of) {
@@ -48,9 +61,9 @@ void Writer::there_and_back() {
     std::vector<Waiting> own, left;
     const std::size_t end = looked_at();
     for (std::size_t k = begin_; k < end; ++k) {
-        const Pauli& of = waiting_[k].string.pauli;
-        const auto in_the_way = [&](const Waiting& one) { return anticommute(one.string.pauli, of); };
-        const bool runs = alike(of) && std::none_of(left.begin(), left.end(), in_the_way);
+        const Waiting& of = waiting_[k];
+        const auto in_the_way = [&](const Waiting& one) { return controls_.meet(one, of); };
+        const bool runs = !of.num_controls && alike(of.string.pauli) && std::none_of(left.begin(), left.end(), in_the_way);
         (runs ? own : left).push_back(waiting_[k]);
     }
     begin_ = end - left.size();
@@ -79,13 +92,14 @@ double Writer::flips(Mask h, Mask y) const {
     double out = 0, weight = 1;
     Pauli last{};
     for (std::size_t k = begin_, end = std::min(looked_at(), begin_ + next); k < end; ++k, weight *= forgotten) {
-        Pauli of = waiting_[k].string.pauli;
-        of.z ^= of.x & y;
-        const Mask both = (of.x ^ of.z) & h;
-        of.x ^= both, of.z ^= both;
-        if (!of.x) continue;
-        if (of.x != last.x || is_odd(of.x & (of.z ^ last.z))) out += weight * (1 + for_a_wire * (count(of.x) - 1));
-        last = of;
+        controls_.each(waiting_[k], [&](Pauli of) {
+            of.z ^= of.x & y;
+            const Mask both = (of.x ^ of.z) & h;
+            of.x ^= both, of.z ^= both;
+            if (!of.x) return;
+            if (of.x != last.x || is_odd(of.x & (of.z ^ last.z))) out += weight * (1 + for_a_wire * (count(of.x) - 1));
+            last = of;
+        });
     }
     return out;
 }
@@ -99,9 +113,10 @@ bool Writer::stay() {
     std::array<std::array<double, 64>, 2> bound{};
     double weight = 1;
     for (std::size_t k = begin_, end = std::min(looked_at(), begin_ + next); k < end; ++k, weight *= forgotten) {
-        const Pauli& of = waiting_[k].string.pauli;
-        const double each_wire = weight * (of.x & (of.x - 1) ? for_a_wire : 1);
-        each(of.x, [&](int wire) { bound[of.z >> wire & 1][static_cast<std::size_t>(wire)] += each_wire; });
+        controls_.each(waiting_[k], [&](const Pauli& of) {
+            const double each_wire = weight * (of.x & (of.x - 1) ? for_a_wire : 1);
+            each(of.x, [&](int wire) { bound[of.z >> wire & 1][static_cast<std::size_t>(wire)] += each_wire; });
+        });
     }
     const double now = flips(0, 0);
     double most = worth;
@@ -125,12 +140,16 @@ bool Writer::move(double least) {
         std::array<Mask, next_words> x{}, z{};  // a bit for each string
     };
     std::vector<Column> columns(x_.size());
-    for (std::size_t k = 0, end = std::min(looked_at() - begin_, next); k < end; ++k) {
-        const Pauli& of = waiting_[begin_ + k].string.pauli;
+    std::size_t k = 0;
+    const auto put = [&](const Pauli& of) {
+        if (k == 64 * next_words) return;
         const Mask bit = unit(static_cast<int>(k % 64));
         each(of.x, [&](int wire) { columns[static_cast<std::size_t>(wire)].x[k / 64] |= bit; });
         each(of.z, [&](int wire) { columns[static_cast<std::size_t>(wire)].z[k / 64] |= bit; });
-    }
+        ++k;
+    };
+    for (std::size_t number = begin_, end = std::min(looked_at(), begin_ + next); number < end; ++number)
+        controls_.each(waiting_[number], put);
     const auto cost = [](Mask x, Mask z) { return count(x) + for_a_read * count(z & ~x); };
     std::size_t from = 0, onto = 0;
     for (std::size_t a = 0; a < columns.size(); ++a)

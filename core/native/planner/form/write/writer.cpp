@@ -1,6 +1,6 @@
 // A form written out as gates.
 
-#include "planner/form/writer.hpp"
+#include "planner/form/write/writer.hpp"
 
 #include <algorithm>
 
@@ -13,20 +13,20 @@ namespace qx::form {
 namespace {
 
 constexpr double pi = 3.14159265358979323846;
-constexpr std::size_t strings_behind = 320;  // for which a quarter turn is left where it is
 constexpr int most_rounds = 4;
 
-// What a string on some wires costs: first how many these are, then how many are X, and Y twice.
-int cost(const Pauli& of) {
-    constexpr int for_a_wire = 8;
-    return for_a_wire * count(of.x | of.z) + count(of.x) + count(of.x & of.z);
-}
+}  // namespace
 
 // Lets a gate act on a state, and returns its phase beside that of quarter turns, in eighths of a turn.
-int act(const Gate& gate, StabilizerState& on) {
+int Writer::act(const Gate& gate, StabilizerState& on) const {
     int out = 0;
     const auto turn = [&](Mask x, Mask z, int quarters) { on.turn({x, z}, quarters & 7); };
     if (gate.kind == Gate::rotation) return on.turn({gate.mask, static_cast<Mask>(gate.wire)}, gate.quarters & 7), 0;
+    if (gate.kind == Gate::controlled) {
+        for (Index k = 0; k < gate.num_turns; ++k)
+            turn(turns_[gate.turns + k].about.x, turns_[gate.turns + k].about.z, turns_[gate.turns + k].quarters);
+        return 0;
+    }
     each(gate.mask, [&](int wire) {
         const Mask own = unit(wire), control = unit(gate.wire);
         switch (gate.kind) {
@@ -41,16 +41,16 @@ int act(const Gate& gate, StabilizerState& on) {
                 for (const auto& [from, onto] : {std::pair{control, own}, std::pair{own, control}, std::pair{control, own}})
                     turn(0, from, 1), turn(onto, 0, 1), turn(onto, from, -1), out += 1;
                 break;
-            case Gate::rotation: break;
+            case Gate::rotation:
+            case Gate::controlled: break;
         }
     });
     return out;
 }
 
-}  // namespace
-
 Writer::Writer(const Form& form, Int microseconds, Manner manner)
     : phase(form.phase), sums_(form.sums()), microseconds_(microseconds), manner_(manner) {
+    if (manner == Manner::frames) groupings_ = 2;  // there strings become diagonal, and controls would only be in the way
     for (const Rotation& one : form.rotations) waiting_.push_back({{one.pauli, false}, one.angle, 0, one.layer});
     const Tableau& tableau = form.tableau();
     for (int wire = 0; wire < tableau.wires(); ++wire) {
@@ -61,6 +61,11 @@ Writer::Writer(const Form& form, Int microseconds, Manner manner)
 }
 
 Writer::State Writer::advance() {
+    if (groupings_ < 2) {
+        if (!grouping_) grouping_ = std::make_unique<Grouping>(std::move(waiting_), controls_, x_, z_, !groupings_);
+        if (!grouping_->advance()) waiting_ = grouping_->result(), grouping_.reset(), ++groupings_;
+        return State::busy;
+    }
     if (left_to_ < waiting_.size()) {
         leave_quarters();
         if (left_to_ == waiting_.size() && left_any_ && ++rounds_ < most_rounds) left_to_ = 0, left_any_ = false;
@@ -86,48 +91,19 @@ std::size_t Writer::looked_at() const {
 // Tells whether a rotation commutes with all that wait before it.
 bool Writer::is_free(std::size_t number) const {
     for (std::size_t k = begin_; k < number; ++k)
-        if (anticommute(waiting_[k].string.pauli, waiting_[number].string.pauli)) return false;
+        if (controls_.meet(waiting_[k], waiting_[number])) return false;
     return true;
 }
 
-// Lets the next rotation have a quarter turn more or less, if strings behind it are then cheaper.
-void Writer::leave_quarters() {
-    const std::size_t number = left_to_++, end = std::min(waiting_.size(), left_to_ + strings_behind);
-    Waiting& own = waiting_[number];
-    if (own.angle.varies()) return;
-    const Pauli about = own.string.pauli;
-    int gain = 0;
-    for (std::size_t k = left_to_; k < end; ++k) {
-        const Pauli& of = waiting_[k].string.pauli;
-        if (anticommute(about, of)) gain += cost(of) - cost({of.x ^ about.x, of.z ^ about.z});
-    }
-    if (gain <= 0) return;
-    const int more = own.quarters ? -own.quarters : own.angle.value > 0 ? -1 : 1;
-    own.quarters += more, left_any_ = true;
-    own.angle.value += more * (pi / 2);
-    const int back = own.string.negative ? more : -more;
-    for (std::size_t k = left_to_; k < waiting_.size(); ++k) turn(waiting_[k].string, about, back);
-    for (SignedPauli& image : x_) turn(image, about, back);
-    for (SignedPauli& image : z_) turn(image, about, back);
-}
-
-// Puts the strings of each layer in order again, so that what is written does not depend on where quarter turns have been.
-void Writer::sort() {
-    std::sort(waiting_.begin(), waiting_.end(), [](const Waiting& a, const Waiting& b) {
-        return a.layer != b.layer ? a.layer < b.layer : a.string.pauli < b.string.pauli;
-    });
-}
-
-// Writes all diagonal rotations that nothing is in the way of, of those that are looked at. What is in the way flips wires,
-// so it stays itself.
+// Writes all diagonal rotations that nothing is in the way of, of those that are looked at, and those that flip one wire
+// under controls. What is in the way of a diagonal one flips wires, so it stays itself.
 void Writer::run() {
     for (std::size_t ran = 1; ran;) {
         std::size_t to = looked_at();
         for (std::size_t k = to; k-- > begin_;) {  // from the end, so that what stays lies together
             const Waiting one = waiting_[k];
-            const Pauli& own = one.string.pauli;
-            bool free = !own.x;
-            for (std::size_t j = begin_; free && j < k; ++j) free = !is_odd(waiting_[j].string.pauli.x & own.z);
+            bool free = is_ready(one);
+            for (std::size_t j = begin_; free && j < k; ++j) free = !controls_.meet(waiting_[j], one);
             if (free) rotate(one);
             else waiting_[--to] = one;
         }
@@ -137,6 +113,7 @@ void Writer::run() {
 }
 
 void Writer::rotate(const Waiting& rotation) {
+    if (rotation.num_controls) return rotate_under_controls(rotation);
     const auto& [of, negative] = rotation.string;
     gates.push_back({Gate::rotation, static_cast<Int>(of.z), of.x, negative ? -rotation.angle : rotation.angle,
                      negative ? -rotation.quarters : rotation.quarters});
@@ -145,6 +122,7 @@ void Writer::rotate(const Waiting& rotation) {
 void Writer::write(const Gate& gate) {
     gates.push_back(gate);
     for (std::size_t k = begin_; k < waiting_.size(); ++k) pass(gate, waiting_[k].string);
+    for (SignedPauli& one : controls_.strings) pass(gate, one);
     for (SignedPauli& image : x_) pass(gate, image);
     for (SignedPauli& image : z_) pass(gate, image);
 }
@@ -189,14 +167,29 @@ QX_EXPORT(writer_count, (qx::Int writer)) {
 // Returns how many of them stand before the operator at the end.
 QX_EXPORT(writer_last, (qx::Int writer)) { return static_cast<qx::Int>(qx::Owned<qx::form::Writer>::at(writer).last); }
 
-// Writes kind, wire and mask of each gate, and the angles of all, and then the phase: of what varies, the number alone.
+// Writes kind, wire, mask and number of conditions of each gate, and the angles of all, and then the phase: of what varies,
+// the number alone.
 QX_EXPORT(writer_write, (qx::Int writer, qx::Int* numbers, double* angles)) {
     const qx::form::Writer& made = qx::Owned<qx::form::Writer>::at(writer);
     for (const qx::form::Gate& gate : made.gates) {
-        for (const qx::Int number : {qx::Int{gate.kind}, gate.wire, static_cast<qx::Int>(gate.mask)}) *numbers++ = number;
+        for (const qx::Int number :
+             {qx::Int{gate.kind}, gate.wire, static_cast<qx::Int>(gate.mask), qx::Int{gate.num_conditions}})
+            *numbers++ = number;
         *angles++ = gate.angle.value;
     }
     *angles = made.phase.value;
+    return 0;
+}
+
+// Returns how many conditions there are in all gates.
+QX_EXPORT(writer_conditions, (qx::Int writer)) {
+    return static_cast<qx::Int>(qx::Owned<qx::form::Writer>::at(writer).conditions.size());
+}
+
+// Writes of each condition, those of the first gate first, the parity and its value.
+QX_EXPORT(writer_write_conditions, (qx::Int writer, qx::Int* out)) {
+    for (const qx::form::Condition& one : qx::Owned<qx::form::Writer>::at(writer).conditions)
+        *out++ = static_cast<qx::Int>(one.parity), *out++ = one.value;
     return 0;
 }
 

@@ -10,19 +10,33 @@
 #pragma once
 
 #include "planner/form/form.hpp"
+#include "planner/form/write/grouping.hpp"
 
 namespace qx::form {
 
 // A gate that is written. cx: X on the wires of `mask` under the control of `wire`; cz, and swap of two wires, likewise;
 // h, s, sdg, x, z: on each wire of `mask`. rotation: exp(-i angle/2 P) of the string with X on the wires of `mask` and Z on
-// those of `wire`, a mask, too; of its angle `quarters` quarter turns belong to the Clifford operator.
+// those of `wire`, a mask, too; of its angle `quarters` quarter turns belong to the Clifford operator. controlled: a
+// rotation where all of some conditions hold, with quarter turns of its own.
 struct Gate {
-    enum Kind : Int { h, s, sdg, x, z, cx, cz, swap, rotation };
+    enum Kind : Int { h, s, sdg, x, z, cx, cz, swap, rotation, controlled };
     Kind kind;
     Int wire;
     Mask mask;
     Angle angle{};
     int quarters = 0;
+    Index conditions = 0, num_conditions = 0, turns = 0, num_turns = 0;  // of `Writer`
+};
+
+// That the parity of some wires has a value.
+struct Condition {
+    Mask parity;
+    bool value;
+};
+
+struct QuarterTurns {
+    Pauli about;
+    int quarters;
 };
 
 // Replaces P by G P G†, for a gate that is no rotation.
@@ -52,6 +66,7 @@ class Writer {
     std::vector<Gate> gates;
     std::size_t last = 0;
     Angle phase;
+    std::vector<Condition> conditions;
     // Calls a function with each phase of an angle that varies, and its multiple.
     template <class Each>
     void multiples(const Angle& of, const Each& function) const {
@@ -59,12 +74,6 @@ class Writer {
     }
 
   private:
-    struct Waiting {
-        SignedPauli string;
-        Angle angle;
-        int quarters = 0;
-        std::uint64_t layer = 0;
-    };
     // A way to make a string diagonal: S† on the wires of `y`, CX of a pivot onto those of `targets`, H on those of `h`.
     struct Way {
         Mask y, h, targets = 0;
@@ -75,12 +84,20 @@ class Writer {
 
     std::size_t looked_at() const;
     bool is_free(std::size_t number) const;
-    void leave_quarters();
-    void sort();
     void run();
     void write(const Gate& gate);
     void rotate(const Waiting& rotation);
+    int act(const Gate& gate, StabilizerState& on) const;
     void finish();
+    // quarters.cpp
+    void leave_quarters();
+    int gain(const Pauli& about, const Pauli& other) const;
+    void leave(std::size_t number, Mask part);
+    void sort();
+    // conditions.cpp
+    bool is_ready(const Waiting& rotation) const;
+    void rotate_under_controls(const Waiting& rotation);
+    void make_ready(Waiting rotation);
     // frames.cpp
     void choose();
     void ways(const Pauli& string);
@@ -95,6 +112,10 @@ class Writer {
 
     const Sums& sums_;
     std::vector<Waiting> waiting_;  // in the frame of now, from `begin_` on
+    Controls controls_;
+    std::vector<QuarterTurns> turns_;
+    std::unique_ptr<Grouping> grouping_;
+    int groupings_ = 0;  // that are done: of diagonal controls, then of others
     std::size_t begin_ = 0;
     std::size_t left_to_ = 0;  // the first rotation whose quarter turns have not been looked at
     bool left_any_ = false;

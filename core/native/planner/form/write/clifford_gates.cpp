@@ -2,7 +2,7 @@
 //
 // Gates before it and behind it make it the identity. The rank of what the images of Z flip is the number of H.
 
-#include "planner/form/writer.hpp"
+#include "planner/form/write/writer.hpp"
 
 namespace qx::form {
 
@@ -46,7 +46,8 @@ void pass(const Gate& gate, SignedPauli& string) {
                 *mask ^= both << gate.wire | both << other;
             }
             return;
-        case Gate::rotation: return;
+        case Gate::rotation:
+        case Gate::controlled: return;
     }
 }
 

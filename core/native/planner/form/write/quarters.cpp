@@ -1,0 +1,110 @@
+// Quarter turns that stay at the rotations from which a form took them, where later strings are cheaper then.
+
+#include <algorithm>
+#include <cmath>
+
+#include "planner/form/write/writer.hpp"
+
+namespace qx::form {
+
+namespace {
+
+constexpr double pi = 3.14159265358979323846;
+constexpr std::size_t strings_behind = 320;  // for which a quarter turn is left where it is
+
+// What a string on some wires costs: first how many these are, then how many are X, and Y twice.
+int cost(const Pauli& of) {
+    constexpr int for_a_wire = 8;
+    return for_a_wire * count(of.x | of.z) + count(of.x) + count(of.x & of.z);
+}
+
+}  // namespace
+
+// Lets the next rotation have a quarter turn more or less, if strings behind it are then cheaper; of one that is four eighth
+// turns, two of them, which are the same under other controls.
+void Writer::leave_quarters() {
+    const std::size_t number = left_to_++;
+    const Waiting own = waiting_[number];
+    if (own.angle.varies()) return;
+    if (!own.num_controls) {
+        if (gain(own.string.pauli, {}) > 0) leave(number, 0);
+        return;
+    }
+    constexpr int parts = 4;
+    if (own.num_controls != 2 || std::fabs(own.angle.value - parts * (pi / 4)) > 1e-9) return;
+    int most = 0;
+    Mask best = 0;
+    for (Mask which = 0; which < 16; ++which) {
+        if (count(which) != 2) continue;
+        const Pauli a = controls_.product(own, static_cast<Mask>(lowest(which))).pauli;
+        const int found = gain(a, controls_.product(own, static_cast<Mask>(highest(which))).pauli);
+        if (found > most) most = found, best = which;
+    }
+    if (!most) return;
+    each(best, [&](int part) { leave(number, static_cast<Mask>(part)); });
+    // Both parts turn the other way then.
+    each(best, [&](int part) { controls_.quarters[own.parts + static_cast<Index>(part)] *= -1; });
+    const bool first = best & 1;
+    waiting_[number].string.negative ^= first;
+    for (int k = 0; k < own.num_controls; ++k)
+        controls_.strings[own.controls + static_cast<Index>(k)].negative ^= first != ((best >> (1 << k) & 1) != 0);
+}
+
+// By how much strings behind it are cheaper once they have passed quarter turns about one string or two.
+int Writer::gain(const Pauli& about, const Pauli& other) const {
+    int out = 0;
+    const bool one = other.is_identity();
+    for (std::size_t k = left_to_, end = std::min(waiting_.size(), left_to_ + strings_behind); k < end; ++k)
+        controls_.each(waiting_[k], [&](const Pauli& of) {
+            const bool once = anticommute(of, about);
+            if (!once && (one || !anticommute(of, other))) return;
+            Pauli turned = of;
+            if (once) turned ^= about;
+            if (!one && anticommute(of, other)) turned ^= other;
+            out += cost(of) - cost(turned);
+        });
+    return out;
+}
+
+// Leaves a quarter turn at a rotation, or at a part of one under controls, which are then others.
+void Writer::leave(std::size_t number, Mask part) {
+    Waiting& own = waiting_[number];
+    left_any_ = true;
+    const SignedPauli about = controls_.product(own, part);
+    int more = own.angle.value > 0 ? -1 : 1;
+    if (own.num_controls) {
+        signed char& quarters = controls_.quarters[own.parts + part];
+        if (quarters) more = -quarters;
+        quarters = static_cast<signed char>(quarters + more);
+    } else {
+        if (own.quarters) more = -own.quarters;
+        own.quarters += more;
+        own.angle.value += more * (pi / 2);
+    }
+    const int back = about.negative ? more : -more;
+    for (std::size_t k = left_to_; k < waiting_.size(); ++k) {
+        turn(waiting_[k].string, about.pauli, back);
+        for (int j = 0; j < waiting_[k].num_controls; ++j)
+            turn(controls_.strings[waiting_[k].controls + static_cast<Index>(j)], about.pauli, back);
+    }
+    for (SignedPauli& image : x_) turn(image, about.pauli, back);
+    for (SignedPauli& image : z_) turn(image, about.pauli, back);
+}
+
+// Puts the strings of each layer in order again, so that what is written does not depend on where quarter turns have been.
+// Those under controls stand first, in the order in which they are.
+void Writer::sort() {
+    std::vector<Index> order;
+    for (Index k = 0; k < waiting_.size(); ++k) order.push_back(k);
+    std::sort(order.begin(), order.end(), [&](Index i, Index j) {
+        const Waiting &a = waiting_[i], &b = waiting_[j];
+        if (a.layer != b.layer) return a.layer < b.layer;
+        if (a.num_controls || b.num_controls) return a.num_controls && b.num_controls ? i < j : a.num_controls > 0;
+        return a.string.pauli < b.string.pauli;
+    });
+    std::vector<Waiting> sorted;
+    for (const Index k : order) sorted.push_back(waiting_[k]);
+    waiting_ = std::move(sorted);
+}
+
+}  // namespace qx::form
