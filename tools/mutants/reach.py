@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
+from collections import defaultdict
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -22,15 +25,18 @@ class Reach:
     lines: dict[str, dict[int, list[str]]]
 
     @classmethod
-    def read(cls, file: Path) -> Reach:
-        """Read what `Noting` wrote."""
-        told = json.loads(file.read_text(encoding="utf-8"))
-        names = list(told["seconds"])
-        lines = {
-            path: {int(line): [names[number] for number in numbers] for line, numbers in found.items()}
-            for path, found in told["lines"].items()
-        }
-        return cls(told["seconds"], lines)
+    def read(cls, files: Iterable[Path]) -> Reach:
+        """Read what `Noting` wrote in one process or several."""
+        seconds: dict[str, float] = {}
+        lines: dict[str, dict[int, list[str]]] = defaultdict(lambda: defaultdict(list))
+        for file in files:
+            told = json.loads(file.read_text(encoding="utf-8"))
+            names = list(told["seconds"])
+            seconds |= told["seconds"]
+            for path, found in told["lines"].items():
+                for line, numbers in found.items():
+                    lines[path][int(line)] += [names[number] for number in numbers]
+        return cls(seconds, lines)
 
     @cached_property
     def breadth(self) -> dict[str, int]:
@@ -68,9 +74,9 @@ class Reach:
 
 @dataclass
 class Noting:
-    """Notes what tests reach, from now on. file: where it is written."""
+    """Notes what tests reach, from now on. folder: where each process of pytest writes a file."""
 
-    file: str
+    folder: str
     seconds: dict[str, float] = field(default_factory=dict)
     dropped: set[str] = field(default_factory=set)
 
@@ -104,4 +110,5 @@ class Noting:
             by_line = data.contexts_by_lineno(path)
             found = {line: sorted(number[name] for name in names if name in number) for line, names in by_line.items()}
             lines[str(Path(path).relative_to(ROOT))] = {line: names for line, names in found.items() if names}
-        Path(self.file).write_text(json.dumps({"seconds": kept, "lines": lines}), encoding="utf-8")
+        name = os.environ.get("PYTEST_XDIST_WORKER", "main")
+        Path(self.folder, f"{name}.json").write_text(json.dumps({"seconds": kept, "lines": lines}), encoding="utf-8")
