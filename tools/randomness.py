@@ -48,10 +48,11 @@ def write(name: str) -> None:
 
 def tested(name: str, tests: tuple[int, ...]) -> Iterator[str]:
     """Yield what dieharder prints about a stream, a line for each test."""
-    for test, width in ((test, width) for test in tests for width in WIDTHS.get(test, (0,))):
+    for test, width in ((number, width) for number in tests for width in WIDTHS.get(number, (0,))):
         source = subprocess.Popen([sys.executable, __file__, "--stream", name], stdout=subprocess.PIPE)
-        asked = ["dieharder", "-g", "200", "-d", str(test), "-n", str(width), "-p", str(SAMPLES.get(test, 0)), "-k", "2",
-                 "-c", ",", "-D", "test_name", "-D", "ntuple", "-D", "psamples", "-D", "pvalues", "-D", "assessment"]  # fmt: skip
+        ways = ["-d", str(test), "-n", str(width), "-p", str(SAMPLES.get(test, 0)), "-k", "2"]
+        told = [f"-D{column}" for column in ("test_name", "ntuple", "psamples", "pvalues", "assessment")]
+        asked = ["dieharder", "-g", "200", *ways, "-c", ",", *told]
         found = subprocess.run(asked, stdin=source.stdout, capture_output=True, text=True, check=True)
         source.kill()
         source.wait()

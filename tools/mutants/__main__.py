@@ -4,25 +4,19 @@ from __future__ import annotations
 
 import argparse
 import itertools
-import os
-import subprocess
 import sys
 from pathlib import Path
 
 from tools.mutants import cpp, python, runner
 from tools.mutants.crew import Crew, campaign
+from tools.mutants.mapped import noted
 from tools.mutants.mutant import Mutant, Record, Result, share, table
-from tools.mutants.reach import ROOT, Reach
+from tools.mutants.reach import ROOT
 from tools.mutants.runner import Checkout, outcome
 
 FOLDER = ROOT / "build/mutants"
 ENOUGH = 0.95
 """Which share of the mutants that are not equivalent has to be killed."""
-
-TESTED = ("circuit", "steps", "program", "planning", "placement", "kernels", "devices", "density", "deployment")
-TESTED += ("execution", "observe", "comm", "state", "files", "frameworks", "native", "options", "thresholds", "run")
-TESTED += ("contract", "qsim_ex_provider", "qsim_ex_cirq")
-"""Folders of tests that mutants are given to."""
 
 
 def arguments() -> argparse.ArgumentParser:
@@ -37,31 +31,6 @@ def arguments() -> argparse.ArgumentParser:
     parser.add_argument("--compiler", default="", help="a C++ compiler of this machine; ziglang's by default")
     parser.add_argument("--folder", type=Path, default=FOLDER, help="where results and the copies lie; build/mutants")
     return parser
-
-
-def noted(folder: Path, processes: int) -> Reach:
-    """Return which tests reach which lines; note it, by so many processes, if that has not been done."""
-    parts = (folder / "reach").resolve()
-    if not parts.exists():
-        parts.mkdir()
-        env = {**os.environ, "MUTANTS_REACH": str(parts), "OPENBLAS_NUM_THREADS": "1"}
-        names = [f"tests/{name}" for name in TESTED] + [str(one) for one in sorted(ROOT.glob("tests/test_*.py"))]
-        command = [
-            "pytest",
-            "-q",
-            "-p",
-            "no:cacheprovider",
-            "-p",
-            "no:cov",
-            "-p",
-            "tools.mutants.sampled",
-            "--continue-on-collection-errors",
-        ]
-        command += ["-n", str(processes)] if processes > 1 else []
-        subprocess.run(
-            [sys.executable, "-m", *command, "--hypothesis-profile=mutants", *names], check=False, cwd=ROOT, env=env
-        )
-    return Reach.read(sorted(parts.glob("*.json")))
 
 
 def main() -> int:

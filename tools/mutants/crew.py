@@ -11,7 +11,7 @@ from queue import SimpleQueue
 from typing import Self, TypeVar
 
 from tools.mutants.mutant import Mutant, Record, Result
-from tools.mutants.runner import Checkout, copy
+from tools.mutants.runner import FRAMEWORKS, Checkout, copy
 
 Work = TypeVar("Work")
 Found = TypeVar("Found")
@@ -23,10 +23,11 @@ LEAST_CORES = 2
 class Crew:
     """Copies of the checkout, of which each runs one mutant at a time.
 
-    folder: where they lie. processes: how many there are.
+    folder: where they lie. processes: how many there are. imported: modules that each imports once.
     """
 
-    def __init__(self, folder: Path, processes: int) -> None:
+    def __init__(self, folder: Path, processes: int, imported: Sequence[str] = FRAMEWORKS) -> None:
+        self._imported = imported
         self._pool = ThreadPoolExecutor(processes)
         self._free: SimpleQueue[Checkout] = SimpleQueue()
         self._open = ExitStack()
@@ -35,7 +36,7 @@ class Crew:
     def __enter__(self) -> Self:
         list(self._pool.map(copy, self._folders))
         for folder, cores in zip(self._folders, shares(len(self._folders)), strict=True):
-            self._free.put(self._open.enter_context(Checkout(folder, cores=cores)))
+            self._free.put(self._open.enter_context(Checkout(folder, self._imported, cores)))
         return self
 
     def __exit__(self, *_error: object) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -74,9 +73,9 @@ class Reach:
 
 @dataclass
 class Noting:
-    """Notes what tests reach, from now on. folder: where each process of pytest writes a file."""
+    """Notes what tests reach, from now on. file: where it is written."""
 
-    folder: str
+    file: str
     seconds: dict[str, float] = field(default_factory=dict)
     dropped: set[str] = field(default_factory=set)
 
@@ -110,5 +109,4 @@ class Noting:
             by_line = data.contexts_by_lineno(path)
             found = {line: sorted(number[name] for name in names if name in number) for line, names in by_line.items()}
             lines[str(Path(path).relative_to(ROOT))] = {line: names for line, names in found.items() if names}
-        name = os.environ.get("PYTEST_XDIST_WORKER", "main")
-        Path(self.folder, f"{name}.json").write_text(json.dumps({"seconds": kept, "lines": lines}), encoding="utf-8")
+        Path(self.file).write_text(json.dumps({"seconds": kept, "lines": lines}), encoding="utf-8")

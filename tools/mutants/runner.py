@@ -44,7 +44,7 @@ class Checkout:
         self.folder = folder
         paths = os.pathsep.join([str(folder / "core"), str(folder), str(ROOT)])
         env = {**os.environ, "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "PYTHONPATH": paths}
-        for name in (sampled.REACH, "PYTHONDONTWRITEBYTECODE"):
+        for name in (sampled.REACH, sampled.CORES, "PYTHONDONTWRITEBYTECODE"):
             env.pop(name, None)
         command = [sys.executable, "-m", "tools.mutants.server", ",".join(map(str, cores)), *imported]
         self._server = subprocess.Popen(

@@ -1,6 +1,6 @@
 """A plugin of pytest: a few cases of each test, each for a limited time, without what takes long anyway.
 
-$MUTANTS_REACH names a folder: then the lines of the product that each test reaches are written there (see `reach`).
+$MUTANTS_REACH names a file: then the lines of the product that each test reaches are written to it (see `reach`).
 """
 
 from __future__ import annotations
@@ -35,8 +35,13 @@ settings.register_profile(
 )
 
 REACH = "MUTANTS_REACH"
-"""The variable of the environment that names the folder for what tests reach."""
+"""The variable of the environment that names the file for what tests reach."""
 
+CORES = "MUTANTS_CORES"
+"""That which names the cores on which they run, with commas."""
+
+if CORES in os.environ:
+    os.sched_setaffinity(0, map(int, os.environ[CORES].split(",")))
 _noted = reach.Noting(os.environ[REACH]) if REACH in os.environ else None
 
 
