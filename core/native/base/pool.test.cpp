@@ -11,6 +11,7 @@
 
 #include "base/array.hpp"
 #include "base/ranges.hpp"
+#include "thresholds/table.hpp"
 
 using qx::Int;
 
@@ -23,6 +24,31 @@ TEST_CASE("every chunk is called once, by any number of threads, from the first 
             CHECK(next == chunks);
             for (Int k = 0; k < chunks; ++k) CHECK(calls[static_cast<std::size_t>(k)] == (k >= first));
         }
+}
+
+TEST_CASE("as many threads as are asked for are at work together, again and again") {
+    for (int round = 0; round < 3; ++round) {
+        std::atomic<int> inside{0};
+        const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+        qx::share({0, 4, 4, 0}, [&](Int) {
+            ++inside;
+            while (inside < 4 && std::chrono::steady_clock::now() < end) std::this_thread::yield();
+        });
+        CHECK(inside == 4);
+        CHECK(std::chrono::steady_clock::now() < end);
+    }
+}
+
+TEST_CASE("a call lasts about as long as it may, and notes whether its time was enough") {
+    const auto pause = [](Int) { std::this_thread::sleep_for(std::chrono::milliseconds(1)); };
+    qx::thresholds.slice_microseconds.forget();
+    CHECK(qx::share({0, 5, 1, 60'000'000}, pause) == 5);
+    CHECK(qx::thresholds.slice_microseconds.sides() == qx::Threshold::within);
+    qx::thresholds.slice_microseconds.forget();
+    const Int next = qx::share({0, 1 << 30, 1, 50'000}, pause);
+    CHECK(next >= 2);  // a millisecond each, and far more on a busy machine
+    CHECK(next <= 50);
+    CHECK(qx::thresholds.slice_microseconds.sides() == qx::Threshold::beyond);
 }
 
 TEST_CASE("a call that runs out of time returns the first chunk that was not called, after one at least") {
