@@ -94,7 +94,7 @@ def lived(jobs: int, job: Callable[[int], str | None]) -> list[str]:
             wrong.append(f"job {number}: {trouble}")
         if number % every == 0 and number >= WARM * jobs:
             looks.append(look())
-            if number % (2 * EVERY) == 0:
+            if len(looks) % 2:
                 print(f"{number} jobs: {looks[-1]}", flush=True)
     return wrong + (grown(looks) if looks else [])
 
