@@ -1,19 +1,22 @@
 """Runs jobs in one process for long, and says what grows: ``python -m tools.long_lives --jobs 10000``.
 
 First 8 threads run circuits on shared simulators and on some of their own, and have to find what one thread has
-found. Then programs of the fuzzer run, each another one, and after a warm-up, in which caches fill, memory, file
-descriptors and threads have to stay as they are. Every 100th job is a case with its oracle, so what a long life breaks
-shows too.
+found. Then programs of the fuzzer run, each another one, and after a warm-up memory, file descriptors and threads have
+to stay as they are. Caches that hold so many entries and no more are emptied before each look, since some take 60,000
+jobs to fill; those that know no limit are not, so they show if they grow. Every 100th job is a case with its oracle, so
+what a long life breaks shows too.
 """
 
 from __future__ import annotations
 
 import argparse
+import ctypes
 import gc
 import os
 import sys
 import threading
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 from pathlib import Path
 from random import Random
 from typing import Any, NamedTuple
@@ -24,9 +27,9 @@ from tools.fuzz.options import DEVICES
 from tools.fuzz.run import outcome_of, quiet
 
 WARM = 0.5
-"""The share of the jobs in which caches may fill."""
+"""The share of the jobs before the first look."""
 
-EVERY = 50
+EVERY = 500
 """Jobs between two looks."""
 
 GROWTH = 24 << 20
@@ -35,6 +38,9 @@ pieces needs more. A leak of 64 KiB a job comes to 230 MiB in 10,000 jobs."""
 
 POOLS = 4
 """Threads that may come late: those of pools that begin with the first job that needs them."""
+
+Cached = type(lru_cache(lambda: None))
+"""The type of functions whose results are kept."""
 
 THREADS = 8
 SHOTS = 20
@@ -48,9 +54,18 @@ class Look(NamedTuple):
     threads: int
 
 
-def look() -> Look:
-    """Return what this process has: resident bytes, open descriptors, and threads of the system."""
+def empty() -> None:
+    """Empty all caches of so many entries, and give free memory back to the system."""
+    for one in gc.get_objects():
+        if isinstance(one, Cached) and one.cache_parameters()["maxsize"] is not None:
+            one.cache_clear()
     gc.collect()
+    ctypes.CDLL(None).malloc_trim(0)
+
+
+def look() -> Look:
+    """Return what this process has, caches apart: resident bytes, open descriptors, and threads of the system."""
+    empty()
     pages = int(Path("/proc/self/statm").read_text().split()[1])
     descriptors, tasks = (len(list(Path("/proc/self", kind).iterdir())) for kind in ("fd", "task"))
     return Look(pages * os.sysconf("SC_PAGE_SIZE"), descriptors, tasks)
@@ -73,13 +88,14 @@ def lived(jobs: int, job: Callable[[int], str | None]) -> list[str]:
     """Do jobs 0 … jobs − 1; return in words what went wrong or grew."""
     wrong: list[str] = []
     looks: list[Look] = []
+    every = min(EVERY, max(1, jobs // 16))
     for number in range(jobs):
         if (trouble := job(number)) is not None:
             wrong.append(f"job {number}: {trouble}")
-        if number % EVERY == 0 and number >= WARM * jobs:
+        if number % every == 0 and number >= WARM * jobs:
             looks.append(look())
-        if number % (20 * EVERY) == 0:
-            print(f"{number} jobs: {look()}", flush=True)
+            if len(looks) % 2:
+                print(f"{number} jobs: {looks[-1]}", flush=True)
     return wrong + (grown(looks) if looks else [])
 
 

@@ -126,8 +126,10 @@ def objects(architecture: str, compiler: str, sanitize: str, *, tests: bool = Fa
     chosen = jobs_of_tests if tests else jobs
     todo = list(chosen(architecture, bool(compiler), source_digest()))
     if tests:
-        header = replace(todo[0], source=HEADERS, suffix=READ, flags=(*todo[0].flags, "-x", "c++-header"))
-        read = ("-include-pch", str(header.make(folder, command, flags, version)))
+        read: tuple[str, ...] = ("-include", HEADERS)
+        if "clang" in (compiler or "clang"):
+            header = replace(todo[0], source=HEADERS, suffix=READ, flags=(*todo[0].flags, "-x", "c++-header"))
+            read = ("-include-pch", str(header.make(folder, command, flags, version)))
         todo = [job if job.source == MAIN else replace(job, flags=(*job.flags, *read), also=HEADERS) for job in todo]
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         return list(pool.map(lambda job: job.make(folder, command, flags, version), todo))

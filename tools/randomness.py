@@ -22,6 +22,12 @@ STREAMS = {"shots": (1 << 18, 1), "keys": (32, 1 << 10)}
 TESTS = (0, 1, 2, 3, 4, 8, 9, 10, 11, 12, 13, 15, 16, 17, 100, 101, 102, 201, 202, 205, 206, 208, 209)
 """Numbers of dieharder's tests, but for those that its authors call suspect; some take minutes."""
 
+WIDTHS = {201: (2, 3, 4, 5), 202: (2, 3, 4, 5)}
+"""Dimensions of points, and numbers that are ordered together, as ``dieharder -a`` has them; others have one way."""
+
+SAMPLES = {201: 100}
+"""P-values that are tested together, where it would be 1,000, which take half an hour."""
+
 
 def stream(shots: int, seeds: int) -> Iterator[bytes]:
     """Yield the bytes of a stream, without end."""
@@ -42,10 +48,11 @@ def write(name: str) -> None:
 
 def tested(name: str, tests: tuple[int, ...]) -> Iterator[str]:
     """Yield what dieharder prints about a stream, a line for each test."""
-    for test in tests:
+    for test, width in ((number, width) for number in tests for width in WIDTHS.get(number, (0,))):
         source = subprocess.Popen([sys.executable, __file__, "--stream", name], stdout=subprocess.PIPE)
-        asked = ["dieharder", "-g", "200", "-d", str(test), "-k", "2", "-c", ",", "-D", "test_name", "-D", "ntuple",
-                 "-D", "psamples", "-D", "pvalues", "-D", "assessment"]  # fmt: skip
+        ways = ["-d", str(test), "-n", str(width), "-p", str(SAMPLES.get(test, 0)), "-k", "2"]
+        told = [f"-D{column}" for column in ("test_name", "ntuple", "psamples", "pvalues", "assessment")]
+        asked = ["dieharder", "-g", "200", *ways, "-c", ",", *told]
         found = subprocess.run(asked, stdin=source.stdout, capture_output=True, text=True, check=True)
         source.kill()
         source.wait()

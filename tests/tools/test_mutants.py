@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tools.mutants import cpp
+from tools.mutants import cpp, crew
 from tools.mutants.mutant import Mutant, Record, Result, differing, share
 from tools.mutants.reach import Reach
 from tools.mutants.runner import Checkout, outcome
@@ -22,20 +22,30 @@ NAME = "tests/test_product.py::test_larger"
 def tests(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Checkout]:
     """A folder with one function and one test, which asks nothing of equal numbers."""
     folder = tmp_path_factory.mktemp("project")
-    (folder / "core").mkdir()
-    (folder / "tests").mkdir()
-    (folder / "core/product.py").write_text(PRODUCT)
-    (folder / NAME.split("::", maxsplit=1)[0]).write_text(TEST)
-    (folder / "pytest.ini").write_text("[pytest]\n")
+    project(folder)
     with Checkout(folder, imported=("pytest", "hypothesis")) as running:
         yield running
 
 
+def project(folder: Path) -> None:
+    """Write the product and its test."""
+    (folder / "core").mkdir(parents=True)
+    (folder / "tests").mkdir()
+    (folder / "core/product.py").write_text(PRODUCT)
+    (folder / NAME.split("::", maxsplit=1)[0]).write_text(TEST)
+    (folder / "pytest.ini").write_text("[pytest]\n")
+
+
+def mutant_with(sign: str) -> Mutant:
+    """Return the product with another sign."""
+    text = PRODUCT.replace(">", sign)
+    return Mutant("core/product.py", "room", 2, 2, "sign", *differing(PRODUCT, text), text)
+
+
 def result(tests: Checkout, sign: str) -> Result:
     """Run the product with another sign."""
-    text = PRODUCT.replace(">", sign)
-    mutant = Mutant("core/product.py", "room", 2, 2, "sign", *differing(PRODUCT, text), text)
-    return outcome(tests, mutant, {mutant.path: text.encode()}, [NAME], lambda _name: 0.5)
+    mutant = mutant_with(sign)
+    return outcome(tests, mutant, {mutant.path: mutant.text.encode()}, [NAME], lambda _name: 0.5)
 
 
 def test_a_mutant_that_a_test_tells_apart_is_killed(tests: Checkout) -> None:
@@ -57,6 +67,30 @@ def test_a_mutant_that_never_ends_is_killed(tests: Checkout, monkeypatch: pytest
     mutant = Mutant("core/product.py", "room", 2, 2, "loop", "", "", text)
     found = outcome(tests, mutant, {mutant.path: text.encode()}, [NAME], lambda _name: 0.01)
     assert (found.outcome, found.by) == ("killed", "time")
+
+
+def test_mutants_run_in_several_copies(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two copies run mutants at once until there are as many as asked; one that does not compile is none of them."""
+    monkeypatch.setattr("tools.mutants.crew.copy", project)
+    record = Record(tmp_path / "results.jsonl")
+
+    def run(tests: Checkout, mutant: Mutant) -> Result | None:
+        return None if "==" in mutant.text else result(tests, mutant.text.split()[-2])
+
+    with crew.Crew(tmp_path, 2, imported=("pytest", "hypothesis")) as copies:
+        mutants = iter([mutant_with("=="), mutant_with("<"), mutant_with(">="), mutant_with("<=")])
+        found = crew.campaign(copies, record, mutants, 2, run, again=False)
+        assert copies.map(lambda tests, names: tests.failing(names, 10), [[NAME], [NAME]]) == [set(), set()]
+    assert [one.outcome for one in found] == ["killed", "survived"]
+    assert next(mutants) == mutant_with("<=")
+
+
+def test_cores_are_shared_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Processes have cores of their own while there are two for each, and take turns beyond."""
+    monkeypatch.setattr("os.sched_getaffinity", lambda _pid: {2, 3, 4, 5, 6}, raising=False)
+    assert crew.shares(2) == [[2, 3], [4, 5]]
+    assert crew.shares(3) == [[2, 3], [4, 5], [6, 2]]
+    assert crew.shares(1) == [[2, 3, 4, 5, 6]]
 
 
 def test_python_is_changed_where_it_computes() -> None:

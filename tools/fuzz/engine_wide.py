@@ -189,9 +189,12 @@ class _Runs:
         alone = Simulator(Options(**case.options)).run(
             self.circuits[self.k], shots=FEW, seed=seed + self.k, readout=readout_of(case)
         )
-        if not self.sums and (wrong := compare.equal("bits of a binding alone", alone.packed, found)):
+        double = case.options.get("precision", "double") == "double"
+        # One number chooses up to 40 wires, so another rounding of single precision shows, as in what is written anew.
+        same = not self.sums and (double or "written_microseconds" not in case.ask.get("thresholds", {}))
+        if same and (wrong := compare.equal("bits of a binding alone", alone.packed, found)):
             return wrong
-        if case.options.get("precision", "double") != "double":
+        if not double:
             return None
         if case.wires <= NARROW:
             if not one_number(case):

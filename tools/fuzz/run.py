@@ -28,7 +28,7 @@ SECONDS = 240
 """What takes longer never ends: a case takes some milliseconds, or seconds where kernels are compiled."""
 
 CHUNK = 50
-"""Cases that a process takes at a time."""
+"""Cases that a process takes at a time, and fewer where that would be more than a quarter of its share."""
 
 MET: dict[str, int] = {}
 """The sides of thresholds on which this process was so far: see `tools.fuzz.sides`."""
@@ -182,7 +182,8 @@ def many(
 def _pieces(
     seed: int, count: int | None, seconds: float | None, processes: int, only: tuple[str, ...]
 ) -> Iterator[Tally]:
-    ranges = _ranges(seed, count, seconds)
+    chunk = CHUNK if count is None else max(1, min(CHUNK, count // (4 * processes)))
+    ranges = _ranges(seed, count, seconds, chunk)
     if processes == 1:
         for some in ranges:
             yield work(some, only)
@@ -201,9 +202,9 @@ def _pieces(
                 one.cancel()
 
 
-def _ranges(seed: int, count: int | None, seconds: float | None) -> Iterator[range]:
+def _ranges(seed: int, count: int | None, seconds: float | None, chunk: int) -> Iterator[range]:
     began, at = time.perf_counter(), 0
     while (count is None or at < count) and (seconds is None or time.perf_counter() - began < seconds):
-        end = at + CHUNK if count is None else min(at + CHUNK, count)
+        end = at + chunk if count is None else min(at + chunk, count)
         yield range(seed + at, seed + end)
         at = end

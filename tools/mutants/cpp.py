@@ -26,7 +26,6 @@ ROOMS = ("planner", "kernels", "readers", "base")
 WHOLE = ("tests/circuit/", "tests/run/", "tests/test_simulator.py", "tests/placement/")
 """Tests in Python that run whatever native code there is."""
 
-OBJECTS = f"build/native/{platform.machine()}"
 BUILD = (sys.executable, "-m", "tools.native")
 
 SIGNS = {
@@ -114,17 +113,22 @@ def changed(text: str, path: str, room: str, rng: random.Random) -> Mutant | Non
     return Mutant(path, room, line, line, kind, *differing(text, mutated), mutated)
 
 
-def outcome_of(tests: Checkout, mutant: Mutant, reach: Reach) -> Result | None:
-    """Compile a mutant and run the tests in C++, then those in Python; None if it does not compile."""
+def outcome_of(tests: Checkout, mutant: Mutant, reach: Reach, compiler: str = "") -> Result | None:
+    """Compile a mutant and run the tests in C++, then those in Python; None if it does not compile.
+
+    compiler: "" for the one of ziglang.
+    """
     library = tests.folder / built.library().relative_to(ROOT)
+    objects = tests.folder / "build/native" / "-".join(filter(None, [platform.machine(), compiler]))
+    build = [*BUILD, "--compiler", compiler]
     source = {mutant.path: mutant.text.encode()}
-    with _kept(tests.folder, mutant.path, library), tests.holding(source):
-        if _run(tests.folder, [*BUILD, "--test", "--count"], 900):
+    with _kept(objects, mutant.path, library), tests.holding(source):
+        if _run(tests.folder, [*build, "--test", "--count"], 900):
             return None
         began = time.monotonic()
-        if _run(tests.folder, [f"{OBJECTS}/tests", "--abort-after=1"], 120):
+        if _run(tests.folder, [str(objects / "tests"), "--abort-after=1"], 120):
             return Result.of(mutant, "killed", "tests in C++", time.monotonic() - began)
-        _run(tests.folder, BUILD, 900)
+        _run(tests.folder, build, 900)
         changed_library = library.read_bytes()
     held = source | {str(library.relative_to(tests.folder)): changed_library}
     return outcome(tests, mutant, held, names(reach, mutant.room), reach.length)
@@ -147,10 +151,10 @@ def _run(folder: Path, command: Sequence[str], seconds: float) -> int:
 
 
 @contextmanager
-def _kept(folder: Path, source: str, library: Path) -> Iterator[None]:
+def _kept(objects: Path, source: str, library: Path) -> Iterator[None]:
     """Put the objects of a source, and the library, back as they were, so that nothing is compiled twice."""
-    stem = folder / OBJECTS / Path(source).relative_to("core/native").with_suffix("")
-    files = [*stem.parent.glob(f"{stem.name}.*"), *(folder / OBJECTS).glob("library.*"), library]
+    stem = objects / Path(source).relative_to("core/native").with_suffix("")
+    files = [*stem.parent.glob(f"{stem.name}.*"), *objects.glob("library.*"), library]
     before = {file: file.read_bytes() for file in files}
     try:
         yield

@@ -11,6 +11,11 @@ _ENGINE = "core/qsim_ex/"
 PROVED: Mapping[tuple[str, str, str], str] = {
     (f"{_ENGINE}program/simplified.py", "before = -1", "before = - 2"): "any number below the least length, 0, does",
     (
+        f"{_ENGINE}program/divide.py",
+        "last = -1 if flow is None else flow.last",
+        "last = - 2 if flow is None else flow.last",
+    ): "without control flow the number tells alone how many zeros come first, and -1 of them are none, as 0 are",
+    (
         f"{_ENGINE}planning/coefficients/binding.py",
         "rows.append([EULER, len(matrices), imaginary, 0, 0, 0, 0, at, 0])",
         "rows.append([EULER, len(matrices), imaginary, 0, 0, 0, 0, at, 1])",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import threading
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -68,6 +69,7 @@ class Record:
 
     def __init__(self, file: Path) -> None:
         self._file = file
+        self._lock = threading.Lock()
         lines = file.read_text(encoding="utf-8").splitlines() if file.exists() else []
         self._results = {one.name: one for one in (Result(**json.loads(line)) for line in lines)}
 
@@ -76,8 +78,8 @@ class Record:
 
     def add(self, result: Result) -> None:
         """Append a result; of two of one mutant the later one counts."""
-        self._results[result.name] = result
-        with self._file.open("a", encoding="utf-8") as out:
+        with self._lock, self._file.open("a", encoding="utf-8") as out:
+            self._results[result.name] = result
             out.write(json.dumps(asdict(result), ensure_ascii=False) + "\n")
 
     def __getitem__(self, name: str) -> Result:

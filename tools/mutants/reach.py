@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from collections import defaultdict
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -22,15 +24,18 @@ class Reach:
     lines: dict[str, dict[int, list[str]]]
 
     @classmethod
-    def read(cls, file: Path) -> Reach:
-        """Read what `Noting` wrote."""
-        told = json.loads(file.read_text(encoding="utf-8"))
-        names = list(told["seconds"])
-        lines = {
-            path: {int(line): [names[number] for number in numbers] for line, numbers in found.items()}
-            for path, found in told["lines"].items()
-        }
-        return cls(told["seconds"], lines)
+    def read(cls, files: Iterable[Path]) -> Reach:
+        """Read what `Noting` wrote in one process or several."""
+        seconds: dict[str, float] = {}
+        lines: dict[str, dict[int, list[str]]] = defaultdict(lambda: defaultdict(list))
+        for file in files:
+            told = json.loads(file.read_text(encoding="utf-8"))
+            names = list(told["seconds"])
+            seconds |= told["seconds"]
+            for path, found in told["lines"].items():
+                for line, numbers in found.items():
+                    lines[path][int(line)] += [names[number] for number in numbers]
+        return cls(seconds, lines)
 
     @cached_property
     def breadth(self) -> dict[str, int]:

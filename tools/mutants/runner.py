@@ -35,15 +35,18 @@ FUNCTIONS = 12
 
 
 class Checkout:
-    """A folder in which tests run. imported: modules that are imported once for all of them."""
+    """A folder in which tests run.
 
-    def __init__(self, folder: Path, imported: Sequence[str] = FRAMEWORKS) -> None:
+    imported: modules that are imported once for all of them. cores: those on which they run; all by default.
+    """
+
+    def __init__(self, folder: Path, imported: Sequence[str] = FRAMEWORKS, cores: Sequence[int] = ()) -> None:
         self.folder = folder
         paths = os.pathsep.join([str(folder / "core"), str(folder), str(ROOT)])
         env = {**os.environ, "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "PYTHONPATH": paths}
-        for name in (sampled.REACH, "PYTHONDONTWRITEBYTECODE"):
+        for name in (sampled.REACH, sampled.CORES, "PYTHONDONTWRITEBYTECODE"):
             env.pop(name, None)
-        command = [sys.executable, "-m", "tools.mutants.server", *imported]
+        command = [sys.executable, "-m", "tools.mutants.server", ",".join(map(str, cores)), *imported]
         self._server = subprocess.Popen(
             command, cwd=folder, env=env, text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE
         )

@@ -37,6 +37,11 @@ settings.register_profile(
 REACH = "MUTANTS_REACH"
 """The variable of the environment that names the file for what tests reach."""
 
+CORES = "MUTANTS_CORES"
+"""That which names the cores on which they run, with commas."""
+
+if CORES in os.environ:
+    os.sched_setaffinity(0, map(int, os.environ[CORES].split(",")))
 _noted = reach.Noting(os.environ[REACH]) if REACH in os.environ else None
 
 

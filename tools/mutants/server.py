@@ -1,7 +1,7 @@
 """Runs tests in a copy of the checkout, each time in a fresh child of a process that has imported what takes long.
 
-Its arguments name what it imports first. It reads requests from standard input, one JSON line each (tests,
-seconds), and answers each with one (code, by).
+Its arguments name the cores that tests may take ("" for all), and what it imports first. It reads requests from
+standard input, one JSON line each (tests, seconds), and answers each with one (code, by).
 """
 
 from __future__ import annotations
@@ -42,7 +42,9 @@ PYTEST += (
 
 def main() -> None:
     """Answer until nobody asks."""
-    for name in sys.argv[1:]:
+    if cores := sys.argv[1]:
+        os.sched_setaffinity(0, map(int, cores.split(",")))
+    for name in sys.argv[2:]:
         with contextlib.suppress(ImportError):
             importlib.import_module(name)
     gc.freeze()  # children need not look through what was imported here

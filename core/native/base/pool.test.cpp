@@ -1,4 +1,4 @@
-// Tests of work that threads share: every chunk is done once, and a call ends in time.
+// Tests of work that threads share: every chunk is done once, and a call ends in time; and of memory in pieces.
 
 #include "base/pool.hpp"
 
@@ -6,13 +6,47 @@
 
 #include <atomic>
 #include <chrono>
+#include <random>
 #include <thread>
 #include <vector>
 
 #include "base/array.hpp"
 #include "base/ranges.hpp"
+#include "thresholds/table.hpp"
 
 using qx::Int;
+
+extern "C" Int qx_copy(char* to, const char* from, Int bytes, Int first, Int threads, Int microseconds);
+extern "C" Int qx_clear(char* to, Int bytes, Int first, Int threads, Int microseconds);
+extern "C" Int qx_copy_rows(char* to, const char* from, Int rows, Int width, Int to_stride, Int from_stride, Int first,
+                            Int threads, Int microseconds);
+extern "C" Int qx_swap(char* mine, char* theirs, Int rows, Int width, Int stride, Int first, Int threads, Int microseconds);
+
+namespace {
+
+using Bytes = std::vector<char>;
+
+Bytes drawn(Int size, unsigned seed) {
+    std::mt19937 random(seed);
+    Bytes found(static_cast<std::size_t>(size));
+    for (char& byte : found) byte = static_cast<char>(random());
+    return found;
+}
+
+char& at(Bytes& of, Int place) { return of[static_cast<std::size_t>(place)]; }
+
+// Calls `test` with pieces of one byte, of some, and of more than there are.
+template <class Test>
+void with_pieces(const Test& test) {
+    const qx::Thresholds usual = qx::thresholds;
+    for (const Int piece : {1, 7, 64, 1000, 1 << 20}) {
+        qx::thresholds.chunk_bytes = piece;
+        for (const Int threads : {1, 3}) test(threads);
+    }
+    qx::thresholds = usual;
+}
+
+}  // namespace
 
 TEST_CASE("every chunk is called once, by any number of threads, from the first on") {
     for (const Int threads : {1, 2, 3, 8})
@@ -23,6 +57,31 @@ TEST_CASE("every chunk is called once, by any number of threads, from the first 
             CHECK(next == chunks);
             for (Int k = 0; k < chunks; ++k) CHECK(calls[static_cast<std::size_t>(k)] == (k >= first));
         }
+}
+
+TEST_CASE("as many threads as are asked for are at work together, again and again") {
+    for (int round = 0; round < 3; ++round) {
+        std::atomic<int> inside{0};
+        const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+        qx::share({0, 4, 4, 0}, [&](Int) {
+            ++inside;
+            while (inside < 4 && std::chrono::steady_clock::now() < end) std::this_thread::yield();
+        });
+        CHECK(inside == 4);
+        CHECK(std::chrono::steady_clock::now() < end);
+    }
+}
+
+TEST_CASE("a call lasts about as long as it may, and notes whether its time was enough") {
+    const auto pause = [](Int) { std::this_thread::sleep_for(std::chrono::milliseconds(1)); };
+    qx::thresholds.slice_microseconds.forget();
+    CHECK(qx::share({0, 5, 1, 60'000'000}, pause) == 5);
+    CHECK(qx::thresholds.slice_microseconds.sides() == qx::Threshold::within);
+    qx::thresholds.slice_microseconds.forget();
+    const Int next = qx::share({0, 1 << 30, 1, 50'000}, pause);
+    CHECK(next >= 2);  // a millisecond each, and far more on a busy machine
+    CHECK(next <= 50);
+    CHECK(qx::thresholds.slice_microseconds.sides() == qx::Threshold::beyond);
 }
 
 TEST_CASE("a call that runs out of time returns the first chunk that was not called, after one at least") {
@@ -112,4 +171,38 @@ TEST_CASE("a list gives its items back from its end") {
     CHECK(at == 500);
     list.clear();
     CHECK(list.size() == 0);
+}
+
+TEST_CASE("bytes are copied and cleared in pieces of any size, and those beside them stay") {
+    with_pieces([](Int threads) {
+        for (const Int size : {0, 1, 63, 64, 1001}) {
+            Bytes from = drawn(size + 1, 1), to = drawn(size + 2, 2), expected = to;
+            for (Int k = 0; k < size; ++k) at(expected, k + 1) = at(from, k);
+            CHECK(qx_copy(to.data() + 1, from.data(), size, 0, threads, 0) == 0);
+            CHECK(to == expected);
+            for (Int k = 0; k < size; ++k) at(expected, k + 1) = 0;
+            CHECK(qx_clear(to.data() + 1, size, 0, threads, 0) == 0);
+            CHECK(to == expected);
+        }
+    });
+}
+
+TEST_CASE("rows are copied and swapped in pieces of any size, and what is between them stays") {
+    with_pieces([](Int threads) {
+        for (const Int rows : {1, 2, 9})
+            for (const Int width : {1, 64, 150}) {
+                const Int wide = width + 5, narrow = width + 2;
+                Bytes from = drawn(rows * narrow, 3), to = drawn(rows * wide, 4), expected = to;
+                for (Int row = 0; row < rows; ++row)
+                    for (Int k = 0; k < width; ++k) at(expected, row * wide + k) = at(from, row * narrow + k);
+                CHECK(qx_copy_rows(to.data(), from.data(), rows, width, wide, narrow, 0, threads, 0) == 0);
+                CHECK(to == expected);
+                Bytes other = drawn(rows * wide, 5), mine = to, theirs = other;
+                for (Int row = 0; row < rows; ++row)
+                    for (Int k = 0; k < width; ++k) std::swap(at(mine, row * wide + k), at(theirs, row * wide + k));
+                CHECK(qx_swap(to.data(), other.data(), rows, width, wide, 0, threads, 0) == 0);
+                CHECK(to == mine);
+                CHECK(other == theirs);
+            }
+    });
 }
