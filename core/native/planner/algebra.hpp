@@ -118,6 +118,7 @@ class Basis {
     Basis() {}
     Basis(const Basis& other) : size_(other.size_) { std::copy_n(other.rows_, size_, rows_); }  // most have few vectors
     Basis& operator=(const Basis& other) {
+        if (this == &other) return *this;
         size_ = other.size_;
         std::copy_n(other.rows_, size_, rows_);
         return *this;

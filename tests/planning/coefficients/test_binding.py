@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from qsim_ex.circuit import phases
+from qsim_ex.circuit import rotations
 from qsim_ex.planning.coefficients import binding
 from qsim_ex.planning.coefficients.binding import fill, fill_batch
 from qsim_ex.steps import Coefficients, Euler, Fold, Product
@@ -140,7 +140,7 @@ def test_roots_live_as_long_as_their_address(monkeypatch):
     made = []
 
     def roots():
-        one = phases.roots.__wrapped__()
+        one = rotations.roots.__wrapped__()
         made.append(weakref.ref(one))
         return one
 

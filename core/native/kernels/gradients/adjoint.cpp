@@ -39,7 +39,8 @@ void each_number(const Program& program, const Fill& fill, const Visit& visit) {
 
 // A call of Python's: a sweep on `rows` states, with `cotangents` of them for each. numbers: [number_rows, number_count], as
 // in sweep.cpp. wanted: whether an instruction's numbers depend on parameters. parts: of the tiles of a state, each of which
-// has sums of its own: sums [rows, parts, cotangents, number_count]. high: the value of the index bits outside of the states.
+// has sums of its own: sums [rows, parts, cotangents, number_count]. high: the value of the index bits outside of the
+// states.
 struct Call {
     const Program& program;
     char* states;
@@ -79,7 +80,8 @@ class Adjoint : public Interpreter<Real> {
         of_tile_ = coefficients_ + program.coefficients;
     }
 
-    // Runs tiles `first` to `last` - 1 of a state and of its cotangents, which follow each other in memory. high: as of `Call`.
+    // Runs tiles `first` to `last` - 1 of a state and of its cotangents, which follow each other in memory. high: as of
+    // `Call`.
     void run(char* state, char* cotangents, const double* numbers, const unsigned char* wanted, Int first, Int last,
              Int high) {
         expand<Real>(program, numbers, coefficients_);

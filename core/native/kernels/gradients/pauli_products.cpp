@@ -201,6 +201,6 @@ QX_EXPORT_SET(pauli_products,
     if (single)
         return qx::QX_SET::products(*of, static_cast<const float*>(states), static_cast<float*>(out), weights, adds != 0,
                                     values, ranges);
-    return qx::QX_SET::products(*of, static_cast<const double*>(states), static_cast<double*>(out), weights, adds != 0, values,
-                                ranges);
+    return qx::QX_SET::products(*of, static_cast<const double*>(states), static_cast<double*>(out), weights, adds != 0,
+                                values, ranges);
 }
