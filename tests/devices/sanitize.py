@@ -350,7 +350,7 @@ def written_gradients(gpu: GpuDevice, dtype: type) -> int:
         wanted = [np.ones(len(one.sources), dtype=np.bool_) for one in back]
         prepared = gpu.prepare_reversed(back, num_bits, dtype, wanted, "always")
         numbers = [own[None, one.sources].conj() for one, own in zip(back, reversed(bound), strict=True)]
-        gpu.run_reversed(states, cotangents, num_bits, numbers, prepared)
+        gpu.run_reversed(states, cotangents, num_bits, numbers, prepared, lambda: None)
         got = [gpu.read(states, row << num_bits, (row << num_bits) + 1) for row in range(rows)]
         got += [gpu.read(cotangents, row << num_bits, (row << num_bits) + 1) for row in range(rows * each)]
         want = [*np.ones(rows), *(drawn.astype(np.complex128) @ psi.conj())]

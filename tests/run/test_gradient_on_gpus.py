@@ -15,7 +15,6 @@ from qsim_ex import ParameterSweepBuilder, PauliSum, Simulator
 from qsim_ex.circuit.parameters.sweep import ParameterSweep
 from qsim_ex.devices import discover
 from qsim_ex.devices.gpu.device import GpuDevice
-from qsim_ex.errors import NotSupported
 
 Make = Callable[..., Simulator]
 
@@ -108,16 +107,6 @@ def test_as_on_the_cpu(precision: Any, tolerance: float) -> None:
     largest = np.abs(expected.jacobian).max()
     assert found.values == pytest.approx(expected.values, abs=tolerance * 35)
     assert found.jacobian == pytest.approx(expected.jacobian, abs=tolerance * largest)
-
-
-@pytest.mark.gpu
-def test_other_placements_are_refused() -> None:
-    """States in host memory and on several GPUs are refused in words."""
-    needs_gpu()
-    sweep, energy = ising(8, 1)
-    for options in ({"device_wires": 5}, {"virtual_peers": 2}):
-        with pytest.raises(NotSupported, match="one piece"):
-            Simulator(device="gpu", **options).gradient(sweep, energy)  # type: ignore[arg-type]
 
 
 def test_vjp(gpu: Make) -> None:
