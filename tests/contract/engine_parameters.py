@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -33,6 +34,7 @@ from qsim_ex.circuit.parameters.sweep import ParameterSweep
 
 FLIP = np.array([[0.0, 1.0], [1.0, 0.0]])
 Z = tuple(PauliSum((PauliString.parse("Z", [wire]),)) for wire in range(3))
+X = PauliSum((PauliString.parse("X", [0]),))
 
 
 def turned(*angles: float, measured: bool = False) -> Circuit:
@@ -59,9 +61,9 @@ def left_to_chance() -> Circuit:
     return builder.build()
 
 
-def swept(angle: float) -> ParameterSweep:
-    """One wire turned by an angle that is a parameter."""
-    builder = ParameterSweepBuilder(1, 0)
+def swept(angle: float, wires: int = 1) -> ParameterSweep:
+    """One wire, of some, turned by an angle that is a parameter."""
+    builder = ParameterSweepBuilder(wires, 0)
     builder.gate("ry", [0], np.array([angle]))
     return builder.sweep(1)
 
@@ -70,6 +72,11 @@ def _told(found: str) -> int:
     """What an explanation says: 1 for five wires, 2 for processes, 4 for observables."""
     wide = "5 wires" in found or "5 qubits" in found
     return wide + 2 * ("processes" in found) + 4 * ("observables at the end" in found)
+
+
+def _said(pattern: str) -> Call:
+    """A call that returns a number of an explanation of a gradient."""
+    return _engine("explain_gradient", lambda found: int(re.findall(pattern, str(found))[0]))
 
 
 # --- Simulator -------------------------------------------------------------------------------------------------------
@@ -170,8 +177,36 @@ SIMULATOR: Mapping[str, Method] = {
         {"sweep": swept(0.6), "observables": Z[0]},
         {
             "sweep": gives(swept(1.4), [np.cos(1.4), -np.sin(1.4)]),
-            "observables": gives(PauliSum((PauliString.parse("X", [0]),)), [np.sin(0.6), np.cos(0.6)]),
+            "observables": gives(X, [np.sin(0.6), np.cos(0.6)]),
             "cancel": cancels(),
+        },
+    ),
+    "Simulator.vjp": Method(
+        _engine("vjp", lambda found: [*found.values.ravel(), *found.products.ravel()]),
+        {"sweep": swept(0.6), "observables": [Z[0], X], "cotangents": [1.0, 2.0]},
+        {
+            "sweep": gives(swept(1.4), [np.cos(1.4), np.sin(1.4), 2 * np.cos(1.4) - np.sin(1.4)]),
+            "observables": gives([X, Z[0]], [np.sin(0.6), np.cos(0.6), np.cos(0.6) - 2 * np.sin(0.6)]),
+            "cotangents": gives([0.5, 0.0], [np.cos(0.6), np.sin(0.6), -0.5 * np.sin(0.6)]),
+            "cancel": cancels(),
+        },
+    ),
+    "Simulator.overlap": Method(
+        _engine("overlap", lambda found: [found.values.real[0], found.derivatives.real[0, 0]]),
+        {"sweep": swept(0.6), "other": turned(1.0)},
+        {
+            "sweep": gives(swept(1.4), [np.cos(0.2), -np.sin(0.2) / 2]),
+            "other": gives(turned(0.2), [np.cos(0.2), -np.sin(0.2) / 2]),
+            "cancel": cancels(),
+        },
+    ),
+    "Simulator.explain_gradient": Method(
+        _engine("explain_gradient", _told),
+        {"sweep": swept(0.6, 4), "observables": Z[0]},
+        {
+            "sweep": gives(swept(0.6, 5), 512, _said(r"states of (\d+) bytes")),
+            "observables": gives(Z, 3, _said(r"(\d+) observables?,")),
+            "machine": gives(Cluster(processes=2, devices=1), 2),
         },
     ),
     "Simulator.explain": Method(

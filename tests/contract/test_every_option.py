@@ -200,7 +200,7 @@ def _public(owner: Any) -> set[str]:
 
 
 LEFT_OUT: Mapping[type, set[str]] = {
-    Simulator: {"explain", "plans", "summary", "placement", "gradient"},
+    Simulator: {"explain", "plans", "summary", "placement", "explain_gradient", "gradient", "vjp", "overlap"},
     QsimExSimulator: {"explain", "simulate_expectation_values_and_gradients"},
     SamplerV2: {"from_backend"},
     EstimatorV2: {"from_backend"},

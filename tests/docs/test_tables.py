@@ -13,7 +13,7 @@ import qsim_ex
 import qsim_ex_cirq
 import qsim_ex_provider
 from qsim_ex.circuit.gates import GATES
-from qsim_ex.circuit.noise import channels, lindblad
+from qsim_ex.circuit.noise import channels, leakage, lindblad
 from qsim_ex.options import Options
 from qsim_ex_provider.foreign_options import NAMES
 from qsim_ex_provider.options import KNOWN
@@ -86,7 +86,7 @@ def test_every_public_channel_is_there() -> None:
     """Each channel that `qsim_ex` offers has its line."""
     public = {
         name
-        for module in (channels, lindblad)
+        for module in (channels, leakage, lindblad)
         for name, thing in vars(module).items()
         if name in qsim_ex.__all__ and inspect.isfunction(thing) and thing.__module__ == module.__name__
     }

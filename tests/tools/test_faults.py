@@ -40,7 +40,8 @@ def test_ctrl_c_at_some_calls(kind: str) -> None:
     """Ctrl-C at the same calls of a first run every time is raised, leaves nothing, and the next run is right."""
     subject = Interrupted(RUNS[kind])
     for part in (0.3, 0.8):
-        how, _, faults = subject.at_call(int(part * subject.calls))
+        found = (subject.at_call(int(part * subject.calls) + later) for later in range(20))
+        how, _, faults = next(one for one in found if one[0] != "in a finalizer")  # where Python drops it
         assert (how, faults) == ("interrupted", []), part
 
 
