@@ -287,7 +287,7 @@ def gradients(gpu: GpuDevice, dtype: type) -> int:
         got = [gpu.read(buffer, 0, buffer.size) for buffer in (states, cotangents)]
         close(np.concatenate(got), want, dtype, f"{rows} rows of {num_bits} bits with {each} cotangents")
         strings = [(x, z, 0.5 - 0.25j * (x & 1)) for x in (0, 1, (1 << num_bits) - 1) for z in (0, 1 << num_bits - 1)]
-        gpu.apply_sums(states, cotangents, num_bits, [tuple(strings)] * each)
+        gpu.begin_sums(states, cotangents, num_bits, [tuple(strings)] * each)()
         places = np.arange(1 << num_bits)
         for row in range(rows):
             mine, sum_of = want.reshape(-1, 1 << num_bits)[row], np.zeros(1 << num_bits, dtype=np.complex128)
@@ -306,7 +306,7 @@ def pauli_sums(gpu: GpuDevice, dtype: type) -> int:
     gpu.write(states, 0, psi)
     field = [(1 << bit, 0, 0.7) for bit in range(num_bits)] + [(0, 3 << bit, 1.0) for bit in range(num_bits - 1)]
     strings = [(5, z, 0.25j if z % 3 else 0.5) for z in range(1 << 8, 1 << 13, 97)] + [(1 << 13, 1, 1.0)]
-    gpu.apply_sums(states, to, num_bits, [tuple(field), tuple(strings)])
+    gpu.begin_sums(states, to, num_bits, [tuple(field), tuple(strings)])()
     for number, some in enumerate((field, strings)):
         want = np.zeros(len(psi), dtype=np.complex128)
         for x, z, coefficient in some:

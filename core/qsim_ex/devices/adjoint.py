@@ -21,22 +21,6 @@ class Differentiates(ABC):
     """
 
     @abstractmethod
-    def apply_sums(
-        self,
-        states: Buffer,
-        to: Buffer,
-        num_bits: int,
-        sums: Sequence[StoredSum],
-        weights: NDArray[np.float64] | None = None,
-        *,
-        adds: bool = False,
-    ) -> NDArray[np.float64]:
-        """Write H|ψ⟩ for each row and sum H to `to`, [rows, sums, 2^n]; return Re ⟨ψ|H|ψ⟩, float64 [rows, sums].
-
-        weights: float64 [rows, sums], with which the sums of a row are added up; `to` is [rows, 2^n] then.
-        adds: add to what is there in place of writing.
-        """
-
     def begin_sums(
         self,
         states: Buffer,
@@ -47,9 +31,12 @@ class Differentiates(ABC):
         *,
         adds: bool = False,
     ) -> Callable[[], NDArray[np.float64]]:
-        """Begin what `apply_sums` does; the result waits for the values and returns them."""
-        found = self.apply_sums(states, to, num_bits, sums, weights, adds=adds)
-        return lambda: found
+        """Begin to write H|ψ⟩ for each row and sum H to `to`, [rows, sums, 2^n].
+
+        The result waits for Re ⟨ψ|H|ψ⟩ and returns it, float64 [rows, sums].
+        weights: float64 [rows, sums], with which the sums of a row are added up; `to` is [rows, 2^n] then.
+        adds: add to what is there in place of writing.
+        """
 
     @abstractmethod
     def prepare_adjoint(

@@ -193,7 +193,7 @@ class Passage:
         identity.arrange(states.layout)
         known, count = stored(target.sums, states.layout), len(target.sums)
         each = device.allocate(count << n, self._dtype)
-        device.apply_sums(identity.buffer, each, n, known)
+        device.begin_sums(identity.buffer, each, n, known)()
         for row in range(rows):
             mine = states.buffer[row << n : row + 1 << n]
             found.values[row] = [device.inner(each[k << n : k + 1 << n], mine).real for k in range(count)]
@@ -202,7 +202,7 @@ class Passage:
             device.take_rows(made, each, n, np.arange(rows * count) % count)
         else:
             alike = identity.take(np.zeros(rows, dtype=np.int64))
-            device.apply_sums(alike.buffer, made, n, known, target.weights[self._which])
+            device.begin_sums(alike.buffer, made, n, known, target.weights[self._which])()
         return Batch.over(device, made, states.layout)
 
     def _back(self, phase: Phase, states: Batch, cotangents: Batch, total: Complex) -> Batch:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -38,7 +38,7 @@ class CpuAdjoints(Differentiates):
     ) -> None:
         """Apply one step to every row in place, as `Batches.run_batch`."""
 
-    def apply_sums(
+    def begin_sums(
         self,
         states: Amplitudes,
         to: Amplitudes,
@@ -47,9 +47,11 @@ class CpuAdjoints(Differentiates):
         weights: NDArray[np.float64] | None = None,
         *,
         adds: bool = False,
-    ) -> NDArray[np.float64]:
-        """Write H|ψ⟩ for each row and sum, and return the expectation values."""
-        return adjoint.pauli_products(adjoint.HostProducts(states, to, num_bits, weights, adds), sums, self.threads)
+    ) -> Callable[[], NDArray[np.float64]]:
+        """Write H|ψ⟩ for each row and sum; the result returns the expectation values."""
+        where = adjoint.HostProducts(states, to, num_bits, weights, adds)
+        values = adjoint.pauli_products(where, sums, self.threads)
+        return lambda: values
 
     def prepare_adjoint(
         self, steps: Sequence[Step], num_bits: int, dtype: DTypeLike, wanted: Sequence[NDArray[np.bool_]]

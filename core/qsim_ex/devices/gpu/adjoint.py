@@ -51,19 +51,6 @@ class GpuAdjoints(Differentiates):
     ) -> None:
         """Apply one step to every row in place, as `Batches.run_batch`."""
 
-    def apply_sums(
-        self,
-        states: Array,
-        to: Array,
-        num_bits: int,
-        sums: Sequence[StoredSum],
-        weights: NDArray[np.float64] | None = None,
-        *,
-        adds: bool = False,
-    ) -> NDArray[np.float64]:
-        """Write H|ψ⟩ for each row and sum, and return the expectation values."""
-        return self.begin_sums(states, to, num_bits, sums, weights, adds=adds)()
-
     def begin_sums(
         self,
         states: Array,

@@ -110,7 +110,7 @@ def _add(near: NearSubState, parts: Mapping[int, Strings]) -> None:
         for moved, own_strings in moves.items():
             terms = tuple((x, z & inside, -c if (z & base).bit_count() & 1 else c) for x, z, c in own_strings)
             state, to = near.buffer[block << above :], near.buffer[(block ^ moved) << above :]
-            device.apply_sums(state[: 1 << bit], to[1 << bit : 2 << bit], bit, [terms], adds=True)
+            device.begin_sums(state[: 1 << bit], to[1 << bit : 2 << bit], bit, [terms], adds=True)()
 
 
 def _add_wide(state: Visited, x: int, own: Strings) -> None:
