@@ -18,10 +18,12 @@ def refuse_to_be_copied() -> None:
     frame = sys._getframe()
     while frame.f_back is not None:
         frame = frame.f_back
-        inside = str(frame.f_globals.get("__name__", "")).startswith("qiskit_ibm_runtime.")
-        if inside and frame.f_code.co_name == "run_quantum_program":
+        module = str(frame.f_globals.get("__name__", ""))
+        if module.startswith("qiskit_ibm_runtime.") and frame.f_code.co_name == "run_quantum_program":
+            session = ", or give the runtime's classes mode=qsim_ex_provider.runtime.Session(backend)"
+            without = ".executor_local_mode." in module  # version 0.49 asks no session
             raise NotSupported(
                 "qiskit-ibm-runtime's own executor would copy this backend into a simulator of Aer's. Write `from "
-                "qsim_ex_provider.runtime import Executor, Sampler, Estimator` in place of the runtime's, or give "
-                "the runtime's classes mode=qsim_ex_provider.runtime.Session(backend)."
+                "qsim_ex_provider.runtime import Executor, Sampler, Estimator` in place of the runtime's"
+                f"{'' if without else session}."
             )

@@ -415,8 +415,9 @@ def test_the_runtimes_own_classes_say_what_to_write(here: Classes) -> None:
     program = QuantumProgram(shots=10)
     program.append_circuit_item(native(bell()))
     options = {"experimental": {"local_mode": True}} if EXPERIMENTAL else None
-    with pytest.raises(NotSupported, match=r"qsim_ex_provider\.runtime import Executor"):
+    with pytest.raises(NotSupported, match=r"qsim_ex_provider\.runtime import Executor") as raised:
         qiskit_ibm_runtime.Executor(backend, options).run(program).result()
+    assert ("Session(backend)" in str(raised.value)) is not EXPERIMENTAL
     if EXPERIMENTAL:
         return  # whose executor asks no session
     inside = qiskit_ibm_runtime.Executor(runtime.Session(backend)).run(program).result()

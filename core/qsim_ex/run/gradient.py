@@ -170,7 +170,7 @@ def _in_one_piece(task: GradientTask, where: Assignment, targets: Sequence[Targe
 def _differentiate(task: GradientTask, device: DifferentiatingDevice, which: Rows, found: Found, steps: Steps) -> None:
     """Write the values and the derivatives of some bindings, which are worked on together."""
     num_wires, options, operands = task.num_wires, task.options, task.sweep.operands(which)
-    way = way_of(task, device)
+    way = _way_of(task, device)
     ends = list(accumulate(way.lengths))
     tick, share = steps.expected(ends), steps.ticker.of_states(len(which), ends[-1])
     tick = share if steps.ticker.reports else tick
@@ -205,7 +205,7 @@ class _Way(NamedTuple):
             yield len(self.reversed.steps)
 
 
-def way_of(task: GradientTask, device: DifferentiatingDevice) -> _Way:
+def _way_of(task: GradientTask, device: DifferentiatingDevice) -> _Way:
     """Return the plans of a task on one device."""
     options, inverted = task.options, task.backwards()
     shape = replace(device.batch_shape(options.dtype), left_out=LEFT_OUT)
