@@ -11,8 +11,8 @@ from qsim_ex.errors import InvalidInput, NotSupported, WireError
 from qsim_ex_cirq.qudits.levels import Levels, width_of
 from qsim_ex_cirq.translation.conditions import Conjunction
 from qsim_ex_cirq.translation.noise import MomentOperation
-from qsim_ex_cirq.translation.place import Place
-from qsim_ex_cirq.translation.translator import Translator, require_numbers
+from qsim_ex_cirq.translation.place import Place, require_numbers
+from qsim_ex_cirq.translation.translator import Translator
 from qsim_ex_cirq.translation.without_rule import append_without_rule
 from qsim_ex_cirq.wires import levels_of, wires_of_qubits
 

@@ -18,13 +18,14 @@ import cirq
 from qsim_ex import CircuitBuilder
 from qsim_ex.errors import InvalidInput, NotSupported, WireError, other_circuit
 from qsim_ex.frameworks import Remembered, later, uncollected
+from qsim_ex_cirq.translation.conditions import WHILE
 from qsim_ex_cirq.translation.gates import RULES, FromAttributes, Power, always
 from qsim_ex_cirq.translation.matrices import MatrixGates
 from qsim_ex_cirq.translation.native_columns import GATE_OPERATIONS, native_columns
 from qsim_ex_cirq.translation.noise import is_virtual, noisy_operations
-from qsim_ex_cirq.translation.place import ToNumber
+from qsim_ex_cirq.translation.place import ToNumber, require_numbers
 from qsim_ex_cirq.translation.translation import Translation
-from qsim_ex_cirq.translation.translator import WHILE, Translator, require_numbers
+from qsim_ex_cirq.translation.translator import Translator
 from qsim_ex_cirq.wires import levels_of
 
 if TYPE_CHECKING:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any
 
 import cirq
@@ -10,13 +11,19 @@ import cirq
 from qsim_ex.errors import MeasurementError, NotSupported
 from qsim_ex.frameworks import Expression, later, thresholds
 from qsim_ex_cirq.translation.measurements import MeasuredKey, PendingMeasurements
+from qsim_ex_cirq.translation.place import Place
 
 if TYPE_CHECKING:
     from qsim_ex_cirq.qudits import digits as levelled
     from qsim_ex_cirq.translation import formulas
+    from qsim_ex_cirq.translation.translator import Translator
 else:
     levelled = later("qsim_ex_cirq.qudits.digits")
     formulas = later("qsim_ex_cirq.translation.formulas")
+
+
+WHILE: tuple[type, ...] = tuple(filter(None, [getattr(cirq, "While", None)]))
+"""Cirq's loops that a condition opens, since Cirq 1.8."""
 
 
 def condition_of(condition: cirq.Condition, pending: PendingMeasurements) -> Expression:
@@ -120,3 +127,14 @@ def conjunctions(wires: tuple[int, ...], values: cirq.ops.AbstractControlValues)
     kept = [k for k in range(len(wires)) if k not in free]
     for term in terms:
         yield tuple(wires[k] for k in kept), tuple(term[k] for k in kept)
+
+
+def append_conditional(to: Translator, op: cirq.ClassicallyControlledOperation, place: Place) -> None:
+    """Append a unitary operation under conditions on measured keys, all of which must hold."""
+    inner = op.without_classical_controls()
+    conditions = nested(sorted(op.classical_controls, key=str), to.pending)
+    if conditions is not None:
+        with ExitStack() as stack:
+            for condition in conditions:
+                stack.enter_context(to.builder.branch(condition))
+            to.unitary(inner, place)

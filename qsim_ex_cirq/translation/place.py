@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
+import cirq
+
 from qsim_ex import CircuitBuilder
 from qsim_ex.errors import ParameterError
 
@@ -27,6 +29,19 @@ def number(value: Any) -> float:
         raise ParameterError(
             f"expected an angle or an exponent, got {value!r}, which is not a real number; pass a float."
         ) from None
+
+
+def require_numbers(resolved: object) -> None:
+    """Raise `ParameterError`, naming the symbols, if there are any in a circuit or an operation.
+
+    Looking costs more than translating a gate whose numbers are read anyway; so it is done where that fails.
+    """
+    unbound = sorted(cirq.parameter_names(resolved)) if cirq.is_parameterized(resolved) else []
+    if unbound:
+        raise ParameterError(
+            f"Circuit contains ops whose symbols were not specified: {', '.join(unbound)}; "
+            "pass a resolver that has them."
+        )
 
 
 class Place(NamedTuple):

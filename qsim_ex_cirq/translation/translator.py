@@ -3,24 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import ExitStack
 from itertools import chain
 from typing import TYPE_CHECKING, NamedTuple
 
 import cirq
 
 from qsim_ex import CircuitBuilder
-from qsim_ex.errors import InvalidInput, NotSupported, ParameterError, WireError
+from qsim_ex.errors import InvalidInput, NotSupported, WireError
 from qsim_ex.frameworks import ParameterSweep, later
 from qsim_ex_cirq.translation.ancillas import AncillaWires
-from qsim_ex_cirq.translation.conditions import Conjunction, conjunctions, nested
+from qsim_ex_cirq.translation.conditions import WHILE, Conjunction, append_conditional, conjunctions
 from qsim_ex_cirq.translation.gates import Columns, Place, Power, rule_of
 from qsim_ex_cirq.translation.gates import number as number_of
 from qsim_ex_cirq.translation.matrices import MatrixGates
 from qsim_ex_cirq.translation.measurements import PendingMeasurements
 from qsim_ex_cirq.translation.native_columns import NativeColumns
 from qsim_ex_cirq.translation.noise import MomentOperation
-from qsim_ex_cirq.translation.place import ToNumber
+from qsim_ex_cirq.translation.place import ToNumber, require_numbers
 from qsim_ex_cirq.translation.translation import Translation
 
 if TYPE_CHECKING:
@@ -30,23 +29,6 @@ else:
     pauli_products = later("qsim_ex_cirq.translation.pauli_products")
     subcircuits = later("qsim_ex_cirq.translation.subcircuits")
     without_rule = later("qsim_ex_cirq.translation.without_rule")
-
-
-WHILE: tuple[type, ...] = tuple(filter(None, [getattr(cirq, "While", None)]))
-"""Cirq's loops that a condition opens, since Cirq 1.8."""
-
-
-def require_numbers(resolved: object) -> None:
-    """Raise `ParameterError`, naming the symbols, if there are any in a circuit or an operation.
-
-    Looking costs more than translating a gate whose numbers are read anyway; so it is done where that fails.
-    """
-    unbound = sorted(cirq.parameter_names(resolved)) if cirq.is_parameterized(resolved) else []
-    if unbound:
-        raise ParameterError(
-            f"Circuit contains ops whose symbols were not specified: {', '.join(unbound)}; "
-            "pass a resolver that has them."
-        )
 
 
 class _BasisChange(NamedTuple):
@@ -107,15 +89,8 @@ class Translator:
             self.turn_back(range(self.num_wires))
         at_end = self.pending.end()
         readout = self.pending.readout_errors()
-        return Translation(
-            self.qubits,
-            ParameterSweep(self.builder.build()),
-            self.pending.measurements(),
-            at_end,
-            readout,
-            self.pending.looped,
-            self.levels,
-        )
+        sweep, measured = ParameterSweep(self.builder.build()), self.pending.measurements()
+        return Translation(self.qubits, sweep, measured, at_end, readout, self.pending.looped, self.levels)
 
     def operations(self, numbered: Sequence[MomentOperation], literal: Callable[[cirq.Operation], bool]) -> None:
         """Append operations, each with its moment's number; literal: whether one was written without a symbol.
@@ -283,7 +258,7 @@ class Translator:
             case cirq.CircuitOperation():
                 subcircuits.unroll(self, op, place)
             case cirq.ClassicallyControlledOperation():
-                self.conditional(op, place)
+                append_conditional(self, op, place)
             case _:
                 gate = op.gate
                 rule = rule_of(gate)
@@ -291,16 +266,6 @@ class Translator:
                     rule(gate, place)
                 else:
                     without_rule.append_without_rule(self, op, place)
-
-    def conditional(self, op: cirq.ClassicallyControlledOperation, place: Place) -> None:
-        """Append a unitary operation under conditions on measured keys, all of which must hold."""
-        inner = op.without_classical_controls()
-        conditions = nested(sorted(op.classical_controls, key=str), self.pending)
-        if conditions is not None:
-            with ExitStack() as stack:
-                for condition in conditions:
-                    stack.enter_context(self.builder.branch(condition))
-                self.unitary(inner, place)
 
     def controlled(self, op: cirq.ControlledOperation, place: Place) -> None:
         """Append an operation under controls, once for each combination of control values."""

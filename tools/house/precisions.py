@@ -25,7 +25,7 @@ BYTES: Mapping[str, str] = {
     f"{ENGINE}kernels/cpu/copies.py": "strides of rows that are copied",
     f"{ENGINE}kernels/cuda/cupy_runtime.py": "arrays of any type in a GPU's memory",
     f"{ENGINE}placement/divided/summed.py": "sums arrays of any type in pieces",
-    f"{ENGINE}run/saved_values.py": "saved values of any type",
+    f"{ENGINE}run/saved_rows.py": "saved values of any type",
 }
 """Modules that ask a dtype for its bytes, of arrays that are not taken for amplitudes, with the reason."""
 

@@ -11,6 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
+from qsim_ex.comm import connection
 from qsim_ex.devices.memory import state_bytes
 from qsim_ex.errors import SavedStateError
 from qsim_ex.files.saved_state import (
@@ -25,6 +26,7 @@ from qsim_ex.files.saved_state import (
 )
 from qsim_ex.files.written import written
 from qsim_ex.later import later
+from qsim_ex.options import Options
 from qsim_ex.placement.base import Placement
 
 if TYPE_CHECKING:
@@ -53,12 +55,15 @@ def save(placement: Placement, path: Path, about: Mapping[str, object] | None = 
         write_header(file, replace(header, index_map=placement.index_map, pieces=pieces, norm=math.sqrt(weight)), room)
 
 
-def look_for(path: Path, *, together: bool) -> SavedState:
+def look_for(path: Path, options: Options) -> SavedState:
     """Return the description of a file; raise `SavedStateError` if it is missing, damaged, or no saved state.
 
-    together: all ranks look for the same file, and all raise the same error.
+    With options for several processes all ranks look for the same file, and all raise the same error.
     """
-    return saved_by_ranks.look_together(path) if together else look(path)
+    if not options.over_processes:
+        return look(path)
+    with connection.in_turn(options.processes):
+        return saved_by_ranks.look_together(path)
 
 
 def load_into(placement: Placement, saved: SavedState) -> None:

@@ -23,8 +23,9 @@ from qsim_ex.placement.divided.near import Wanted, every
 from qsim_ex.placement.executor import OneState, execute
 from qsim_ex.placement.index_bits import move_bits
 from qsim_ex.placement.request import IN_FLIGHT, Limits, StateRequest
+from qsim_ex.placement.windows.slice_table import NOWHERE
 from qsim_ex.placement.windows.slices import Slices
-from qsim_ex.placement.windows.slots import NOWHERE, Slots, Tick
+from qsim_ex.placement.windows.slots import Slots, Tick
 from qsim_ex.placement.windows.window import Index, Scenario, Window, allocate, room, turn
 from qsim_ex.precision import AmplitudeDtype
 from qsim_ex.steps.layout import Layout, Levels

@@ -1,4 +1,4 @@
-"""Branches: sets of shots with equal choices so far, which share a state; how they begin and divide."""
+"""Branches: sets of shots with equal choices so far, which share a state; how they begin, divide, and get operands."""
 
 from __future__ import annotations
 
@@ -10,13 +10,16 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from qsim_ex.circuit.ops import SetState
 from qsim_ex.observe.sampling import uniforms_of
-from qsim_ex.program.choices import Choice
+from qsim_ex.placement.index_bits import move_bits
+from qsim_ex.program.choices import Choice, Conditioned
 from qsim_ex.program.kraus import Kraus
-from qsim_ex.program.program import Program
+from qsim_ex.program.program import Program, Segment
 from qsim_ex.run.request import BatchInputs
 
 Floats = NDArray[np.float64]
+Complex = NDArray[np.complex128]
 Values = NDArray[np.int64]
 
 
@@ -235,3 +238,54 @@ def uniforms(branches: Branches, inputs: BatchInputs, keys: Sequence[int]) -> Fl
     seeds, named = (np.array(some[first:last], dtype=np.uint64) for some in (inputs.seeds, keys))
     found: Floats = uniforms_of(seeds, named, inputs.shots, first=inputs.first)[of - first, branches.shots]
     return found
+
+
+def operands_of(segment: Segment, branches: Branches, inputs: BatchInputs) -> Complex:
+    """Return the operands of a segment for each branch; one row if they are equal for all."""
+    of, gathered = inputs.operands, segment.operands
+    same = len(of) == 1
+    if gathered is None:
+        return of if same or (len(of) == len(branches) and branches.in_place) else of[branches.binding]
+    branches_of = branches.binding[:1] if same and not gathered.inserted else branches.binding
+    operands = np.empty((len(branches_of), gathered.total), dtype=np.complex128)
+    operands[:, 0], operands[:, 1] = 0, 1
+    at = 2 + len(gathered.taken)
+    operands[:, 2:at] = of[:, gathered.taken] if same else of[np.ix_(branches_of, gathered.taken)]
+    for piece in gathered.inserted:
+        found = (
+            _matrices(piece, branches, inputs) if isinstance(piece, Choice) else _conditioned(piece, branches, inputs)
+        )
+        begin, at = at, at + found.shape[1]
+        operands[:, begin:at] = found
+    return operands
+
+
+def _matrices(choice: Choice, branches: Branches, inputs: BatchInputs) -> Complex:
+    """Return the operands of each branch for a choice: the chosen matrix, scaled."""
+    outcome, scale = branches.outcomes[:, choice.number], branches.scales[:, choice.number]
+    one = inputs.kraus[0][choice.number]
+    if inputs.alike:
+        found = one.entries[outcome]
+    else:
+        every = np.array([kraus[choice.number].entries for kraus in inputs.kraus])
+        found = every[branches.binding, outcome]
+    found[:, : one.first] *= scale[:, None]
+    return found
+
+
+def _conditioned(piece: Conditioned, branches: Branches, inputs: BatchInputs) -> Complex:
+    """Return the operands of each branch for an operation under a condition: its matrix or 1."""
+    at = slice(piece.operation.operand, piece.operation.operand + piece.width)
+    of = inputs.operands
+    own = of[:, at] if len(of) == 1 else of[branches.binding, at]
+    return np.where(piece.holds(branches.outcomes)[:, None], own, piece.identity())
+
+
+def amplitudes_of(given: SetState, branches: Branches, inputs: BatchInputs) -> Complex:
+    """Return the amplitudes given for each branch, in the order of the index bits; one row if all are equal."""
+    of, n = inputs.operands, len(given.wires)
+    at = slice(given.operand, given.operand + (1 << n))
+    amplitudes = of[:, at] if len(of) == 1 else of[branches.binding, at]
+    if given.wires != tuple(range(n)):
+        amplitudes = amplitudes[:, move_bits(np.arange(1 << n), np.argsort(given.wires).tolist())]
+    return amplitudes

@@ -5,15 +5,15 @@ from __future__ import annotations
 import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Protocol, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from qsim_ex.circuit.circuit import Circuit
-from qsim_ex.circuit.saves import SAVE_KINDS, Save, SaveValues
+from qsim_ex.circuit.saves import Save, SaveValues
 from qsim_ex.deployment.assignment import Assignment
-from qsim_ex.devices.memory import require, require_on_host, state_bytes
+from qsim_ex.devices.memory import require_on_host
 from qsim_ex.errors import SavedStateError
 from qsim_ex.execution.checkpoints import Arrays, Checkpoints, fitting
 from qsim_ex.kernels.host import cores
@@ -27,44 +27,22 @@ from qsim_ex.run.branches import Branches, uniforms
 from qsim_ex.run.request import BatchInputs, Request, WorkUnit
 
 if TYPE_CHECKING:
-    from qsim_ex.deployment import rooms
     from qsim_ex.observe import saved as saved_reader
     from qsim_ex.run import records as branch_records
-    from qsim_ex.run import saved_values, unitary
+    from qsim_ex.run import saved_rows, saving
     from qsim_ex.run.records import RecordsSoFar
     from qsim_ex.run.saved_values import SavedValues
     from qsim_ex.steps.plan import Plan
 else:
-    rooms = later("qsim_ex.deployment.rooms")
     saved_reader = later("qsim_ex.observe.saved")
     branch_records = later("qsim_ex.run.records")
-    saved_values = later("qsim_ex.run.saved_values")
-    unitary = later("qsim_ex.run.unitary")
+    saved_rows = later("qsim_ex.run.saved_rows")
+    saving = later("qsim_ex.run.saving")
 
 _NO_VALUES = np.zeros((0, 0), dtype=np.complex128), np.zeros(0)
 
 _THREADS = 4
 """Threads that generate random numbers for a state on a GPU."""
-
-
-class Collects(Protocol):
-    """Takes the states of a run: at saves and at the end. done: see `Collector`."""
-
-    done: NDArray[np.bool_] | None
-
-    def read(self, states: States, saves: Sequence[Save]) -> list[SaveValues]:
-        """Return the values of a save, or of several expectation values, one for each row of the states."""
-
-    def save(
-        self, unit: WorkUnit, save: Save, values: SaveValues, branches: Branches, rounds: tuple[int, ...] = ()
-    ) -> None:
-        """Take the values of a save, one for each branch; rounds: the present round of each loop around it."""
-
-    def finish(self, unit: WorkUnit, inputs: BatchInputs, states: States, branches: Branches) -> None:
-        """Take states at the end of the program; they are released after it."""
-
-    def left(self, unit: WorkUnit, branches: Branches) -> Branches:
-        """Return the branches of a unit without the shots that are done; called only if `done` is kept."""
 
 
 @dataclass(eq=False, slots=True)
@@ -128,7 +106,7 @@ class Collector:
             masks=masks,
             measures=any(masks),
             packed=None if shots is None else np.zeros((count, shots, width), dtype=np.uint8),
-            saves=_saves(circuit, program, request, count, where, options) if program.saves else {},
+            saves=saving.collected_saves(circuit, program, request, count, where, options) if program.saves else {},
             sums=np.zeros((count, observables), dtype=np.complex128),
             squares=np.zeros((count, observables)),
             threads=threads,
@@ -147,10 +125,10 @@ class Collector:
         self, unit: WorkUnit, save: Save, values: SaveValues, branches: Branches, rounds: tuple[int, ...] = ()
     ) -> None:
         """Put in the values of some branches at a save, value b that of branch b."""
-        rows = saved_values.SavedRows(
+        rows = saved_rows.SavedRows(
             values=values,
             binding=unit.begin + branches.binding,
-            memory=saved_values.classical_memory(
+            memory=saved_rows.classical_memory(
                 self.program.memory.get(save.label, ()), branches.outcomes, -(-self.num_clbits // 8)
             ),
             branch_of=branches.branch_of,
@@ -300,37 +278,6 @@ class Collector:
 def _records(program: Program, count: int, shots: int) -> RecordsSoFar:
     """Return what collects the records; loaded when there are some."""
     return branch_records.RecordsSoFar(program.records, count, shots)
-
-
-def _saves(
-    circuit: Circuit, program: Program, request: Request, count: int, where: Assignment, options: Options
-) -> dict[str, SavedValues]:
-    """Return what collects the values of each save; raises `OutOfMemory` if they do not fit into the host's memory."""
-    n, free = circuit.num_qubits, where.host_free
-    width = -(-circuit.num_clbits // 8)
-    sizes = {
-        save: saved_values.SavedSizes(count, request.trajectories, save.shape(n), save.dtype(options.dtype), width)
-        for save in program.saves
-    }
-    states = sum(
-        saved_values.bytes_of(save, of) // of.value_bytes for save, of in sizes.items() if save.what == "statevector"
-    )
-    if states and where.ranks is not None:
-        rooms.require_on_hosts(where.ranks, "a state vector that is saved", states * state_bytes(n, options.dtype))
-    elif states:
-        require(n, options.dtype, [("the host", free)], states=states + where.device.in_host_memory)
-    others = {save: of for save, of in sizes.items() if save.what != "statevector"}
-    if others:
-        named = ", ".join(repr(save.label) for save in others)
-        require_on_host(
-            f"what is saved as {named}", sum(saved_values.bytes_of(save, of) for save, of in others.items()), free
-        )
-    if any(SAVE_KINDS[save.what].gates_only for save in others):
-        unitary.place_unitary(n, options)
-    return {
-        save.label: saved_values.saved_values(save, of, free, repeated=save.label in program.repeated)
-        for save, of in sizes.items()
-    }
 
 
 def _threads(where: Assignment, options: Options) -> tuple[int, int]:

@@ -31,14 +31,14 @@ from qsim_ex.program.separate import separation_of
 from qsim_ex.result import BatchResult
 from qsim_ex.run.branches import Branches, first_branches
 from qsim_ex.run.collector import Collector
+from qsim_ex.run.context import ExecutionContext
 from qsim_ex.run.density_circuit import certain, doubled_for
 from qsim_ex.run.exact_traversal import ExactTraversal
 from qsim_ex.run.machine import Machine
 from qsim_ex.run.outcome import result_of
 from qsim_ex.run.pipeline import BatchCall, PlannedRun
 from qsim_ex.run.request import BatchInputs, WorkUnit, without_idle_wires
-from qsim_ex.run.saved_values import SavedRows, classical_memory
-from qsim_ex.run.traversal import ExecutionContext
+from qsim_ex.run.saved_rows import SavedRows, classical_memory
 from qsim_ex.run.worker import PLANS
 
 _MANY = 1 << 20

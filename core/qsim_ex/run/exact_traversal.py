@@ -25,13 +25,13 @@ from qsim_ex.placement.batch import Batch
 from qsim_ex.program.choices import Reading, value_of
 from qsim_ex.program.live import live_columns
 from qsim_ex.program.program import BranchPoint, Segment
-from qsim_ex.run.branches import Branches
+from qsim_ex.run.branches import Branches, operands_of
+from qsim_ex.run.context import ExecutionContext
 from qsim_ex.run.group_traversal import GroupTraversal
 from qsim_ex.run.history import History
 from qsim_ex.run.machine import Machine
 from qsim_ex.run.request import BatchInputs, WorkUnit
 from qsim_ex.run.summed_branches import pairs_of, summed_branches
-from qsim_ex.run.traversal import ExecutionContext
 from qsim_ex.steps.layout import Layout
 
 Numbers = NDArray[np.int64]
@@ -174,7 +174,7 @@ class ExactTraversal(GroupTraversal[_Followed]):
         """Run a segment on all branches, as many at a time as a batch should have."""
         machine, states = self._way.machine, group.states
         plan = self._plan(at, segment, states.layout, states.fresh)
-        operands = self._operands(segment, group.branches)
+        operands = operands_of(segment, group.branches, self._inputs)
         for first, part in states.parts(machine.rows):
             own = operands if len(operands) == 1 else operands[first : first + part.rows]
             machine.run(part, plan, own, self._way.ticker.check)

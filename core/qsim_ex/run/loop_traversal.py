@@ -24,10 +24,10 @@ from qsim_ex.placement.batch import Batch
 from qsim_ex.program.program import BranchPoint, Segment
 from qsim_ex.run.branch_points import Decider
 from qsim_ex.run.branches import Branches
+from qsim_ex.run.context import ExecutionContext
 from qsim_ex.run.group_traversal import GroupTraversal
 from qsim_ex.run.history import History
 from qsim_ex.run.request import BatchInputs, WorkUnit
-from qsim_ex.run.traversal import ExecutionContext
 from qsim_ex.steps.layout import Layout
 
 Numbers = NDArray[np.int64]

@@ -16,7 +16,8 @@ from qsim_ex.observe.readout import apply_readout
 from qsim_ex.result import Records
 from qsim_ex.run.pipeline import BatchCall
 from qsim_ex.run.request import Request
-from qsim_ex.run.saved_values import SavedRows, SavedSizes, SavedValues, bytes_of, saved_values
+from qsim_ex.run.saved_rows import SavedRows, SavedSizes
+from qsim_ex.run.saved_values import SavedValues, bytes_of, saved_values
 from qsim_ex.stabilizer.parities import Parity
 from qsim_ex.stabilizer.stim_circuit import Translation
 from qsim_ex.stabilizer.values import SavedPoint

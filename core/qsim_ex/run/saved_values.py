@@ -8,7 +8,6 @@ is passed in each round: means and sums are over all passes, and a value of a si
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
@@ -19,45 +18,7 @@ from qsim_ex.display.amounts import human
 from qsim_ex.errors import OutOfMemory
 from qsim_ex.execution.checkpoints import Arrays, fitting
 from qsim_ex.placement.index_bits import integers
-
-Numbers = NDArray[np.int64]
-
-
-@dataclass(frozen=True, eq=False, slots=True)
-class SavedRows:
-    """The values of some branches at a save, and the trajectories that each branch stands for.
-
-    values: [branches, …]. binding: of each branch. memory: the classical bits of each branch, uint8 [branches, bytes],
-    bit c is bit c % 8 of byte c // 8. branch_of: the branch of each trajectory. trajectories: their numbers.
-    rounds: the present round of each loop around the save.
-    """
-
-    values: SaveValues
-    binding: Numbers
-    memory: NDArray[np.uint8]
-    branch_of: Numbers
-    trajectories: Numbers
-    rounds: tuple[int, ...] = ()
-
-    def each(self) -> tuple[Numbers, Numbers]:
-        """Return the place [binding, trajectory] of each trajectory."""
-        return self.binding[self.branch_of], self.trajectories
-
-
-@dataclass(frozen=True, slots=True)
-class SavedSizes:
-    """The sizes of a save's values: of how many bindings and trajectories, and the shape and type of each."""
-
-    bindings: int
-    trajectories: int
-    shape: tuple[int, ...]
-    dtype: np.dtype[Any]
-    memory_bytes: int
-
-    @property
-    def value_bytes(self) -> int:
-        """The bytes of one value."""
-        return int(np.prod(self.shape, dtype=np.int64)) * self.dtype.itemsize
+from qsim_ex.run.saved_rows import Counted, Numbers, SavedRows, SavedSizes, copy
 
 
 class SavedValues(Protocol):
@@ -93,7 +54,7 @@ class FirstValues:
 
     def load(self, found: Arrays) -> None:
         """Put in the values of an earlier run."""
-        _copy(self._values, found, "")
+        copy(self._values, found, "")
 
     def result(self) -> SaveValues:
         """Return the values, [bindings, …]."""
@@ -106,7 +67,7 @@ class AddedValues:
     def __init__(self, save: Save, sizes: SavedSizes) -> None:
         self._mean = save.how == "average"
         self._sums = np.zeros((sizes.bindings, *sizes.shape), dtype=sizes.dtype)
-        self._counted = _Counted(sizes)
+        self._counted = Counted(sizes)
 
     def add(self, rows: SavedRows) -> None:
         """Add the value of each branch once for each of its trajectories that is not counted yet."""
@@ -119,13 +80,13 @@ class AddedValues:
 
     def load(self, found: Arrays) -> None:
         """Put in the sums of an earlier run."""
-        _copy(self._sums, found, "")
+        copy(self._sums, found, "")
         self._counted.load(found)
 
     def result(self) -> SaveValues:
         """Return the sums or the means, [bindings, …]; the mean of no trajectory, after a condition, is NaN."""
         with np.errstate(invalid="ignore"):
-            return self._sums / _columns(self._counted.passes(), self._sums) if self._mean else self._sums
+            return self._sums / columns_of(self._counted.passes(), self._sums) if self._mean else self._sums
 
 
 class EachValue:
@@ -148,8 +109,8 @@ class EachValue:
 
     def load(self, found: Arrays) -> None:
         """Put in the values of an earlier run."""
-        _copy(self._values, found, "")
-        _copy(self._memory, found, "memory")
+        copy(self._values, found, "")
+        copy(self._memory, found, "memory")
 
     def result(self) -> SaveValues | list[dict[int, SaveValues]]:
         """Return the values [bindings, trajectories, …], or for each binding classical bits -> [trajectories, …]."""
@@ -236,7 +197,7 @@ class ByMemory:
         self._how = save.how
         self._sizes = sizes
         self._room = room
-        self._counted = _Counted(sizes)
+        self._counted = Counted(sizes)
         self._values: dict[tuple[int, bytes], SaveValues] = {}
         self._numbers: dict[tuple[int, bytes], int] = {}  # how many trajectories, or for "c_single" the first one
 
@@ -321,68 +282,11 @@ def bytes_of(save: Save, sizes: SavedSizes) -> int:
     return sizes.bindings * (sizes.trajectories if each else 1) * sizes.value_bytes
 
 
-class _Counted:
-    """Which trajectories of each binding have been counted, in each round of the loops around a save."""
-
-    def __init__(self, sizes: SavedSizes) -> None:
-        self._shape = sizes.bindings, sizes.trajectories
-        self._of: dict[tuple[int, ...], NDArray[np.bool_]] = {(): np.zeros(self._shape, dtype=np.bool_)}
-
-    def new(self, rows: SavedRows) -> Numbers:
-        """Return how many trajectories of each branch are not counted yet, and count them."""
-        if rows.rounds not in self._of:
-            self._of[rows.rounds] = np.zeros(self._shape, dtype=np.bool_)
-        counted = self._of[rows.rounds]
-        found = np.bincount(rows.branch_of[~counted[rows.each()]], minlength=len(rows.binding))
-        counted[rows.each()] = True
-        return found
-
-    def passes(self) -> Numbers:
-        """Return how often each binding has passed the save."""
-        found: Numbers = np.sum([one.sum(axis=1) for one in self._of.values()], axis=0)
-        return found
-
-    def most(self) -> int:
-        """Return how often all trajectories of a binding can have passed the save in the rounds so far."""
-        return self._shape[1] * len(self._of)
-
-    def arrays(self) -> Arrays:
-        """Return an array for each round, whose name ends in the numbers of the rounds, and which rounds there are."""
-        found = {"_".join(["counted", *map(str, rounds)]): one for rounds, one in self._of.items()}
-        return {**found, **({"rounds": np.array(list(self._of)[1:], dtype=np.int64)} if len(self._of) > 1 else {})}
-
-    def load(self, found: Arrays) -> None:
-        """Put in the arrays of an earlier run."""
-        _copy(self._of[()], found, "counted")
-        if "rounds" in found or any(name.startswith("counted_") for name in found):
-            rounds = fitting(found, "rounds", np.int64, np.atleast_2d(found["rounds"]).shape, 0)
-            for one in map(tuple, rounds.tolist()):
-                self._of[one] = fitting(found, "_".join(["counted", *map(str, one)]), np.bool_, self._shape).copy()
-            if not len(rounds) + 1 == len(self._of) == sum(name.startswith("counted") for name in found):
-                raise ValueError(f"rounds: expected those of all arrays, got {rounds.tolist()!r:.60}")
-
-
 def _weighted(values: SaveValues, weights: Numbers) -> SaveValues:
-    found: SaveValues = values * _columns(weights, values)
+    found: SaveValues = values * columns_of(weights, values)
     return found
 
 
-def _columns(numbers: Numbers, of: SaveValues) -> SaveValues:
+def columns_of(numbers: Numbers, of: SaveValues) -> SaveValues:
     """Return one number for each row, in the shape in which NumPy multiplies rows by them."""
     return numbers.reshape(-1, *(1,) * (of.ndim - 1))
-
-
-def _copy(mine: SaveValues, found: Arrays, name: str) -> None:
-    mine[...] = fitting(found, name, mine.dtype, mine.shape)
-
-
-def classical_memory(columns: tuple[int | None, ...], outcomes: NDArray[np.uint8], num_bytes: int) -> NDArray[np.uint8]:
-    """Return the classical bits of each branch, packed: uint8 [branches, bytes].
-
-    columns: of each bit the column of `outcomes` [branches, columns] that holds it; None for a bit that is 0.
-    """
-    found = np.zeros((len(outcomes), num_bytes), dtype=np.uint8)
-    for clbit, column in enumerate(columns):
-        if column is not None:
-            found[:, clbit // 8] |= outcomes[:, column] << clbit % 8
-    return found

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from qsim_ex.placement.batch import Batch
 from qsim_ex.program.gathered import added
 from qsim_ex.run.branches import Branches
-from qsim_ex.run.traversal import ExecutionContext
+from qsim_ex.run.context import ExecutionContext
 from qsim_ex.steps.layout import Layout
 
 Numbers = NDArray[np.int64]

@@ -13,24 +13,22 @@ from functools import partial
 from typing import TYPE_CHECKING, assert_never, cast
 
 import numpy as np
-from numpy.typing import NDArray
 
 from qsim_ex.circuit.instruction import StateNode
 from qsim_ex.circuit.ops import Save, SetState
 from qsim_ex.circuit.saves import SaveValues
-from qsim_ex.execution.progress import Share, Ticker
+from qsim_ex.execution.progress import Share
 from qsim_ex.later import later
 from qsim_ex.placement.base import States
-from qsim_ex.placement.index_bits import move_bits
 from qsim_ex.planning.cut import cut
-from qsim_ex.program.choices import Choice, Conditioned
+from qsim_ex.program.choices import Choice
 from qsim_ex.program.gathered import segment_of
-from qsim_ex.program.program import BranchPoint, Fork, Join, Jump, Program, RoundBegin, Segment
+from qsim_ex.program.program import BranchPoint, Fork, Join, Jump, RoundBegin, Segment
 from qsim_ex.run.branch_points import Decider
-from qsim_ex.run.branches import Branches
-from qsim_ex.run.machine import Machine
+from qsim_ex.run.branches import Branches, Complex, amplitudes_of, operands_of
+from qsim_ex.run.context import ExecutionContext
 from qsim_ex.run.request import BatchInputs, WorkUnit
-from qsim_ex.run.state_in_progress import StateInProgress, StoppedAt
+from qsim_ex.run.state_in_progress import StoppedAt
 from qsim_ex.steps.layout import Layout
 from qsim_ex.steps.plan import Plan
 
@@ -40,30 +38,6 @@ if TYPE_CHECKING:
 else:
     resumed = later("qsim_ex.planning.resumed")
     unitary = later("qsim_ex.run.unitary")
-
-Complex = NDArray[np.complex128]
-
-
-@dataclass(frozen=True, eq=False, slots=True)
-class ExecutionContext:
-    """The common context of all traversals of a program on a machine.
-
-    plans: the plan of each segment, by its node. states: the number of all states, each trajectory counted as one.
-    finish: called at the end with states and their branches, branch b in row b; the states are released after it.
-    save: called at a save with the unit, the save, its values [branches, …], value b that of branch b, the branches,
-        and in loops the present rounds. read: returns the values of saves for states (see `observe.saved`).
-    in_progress: writes checkpoints of states that are simulated one by one; None without checkpoints.
-    """
-
-    machine: Machine
-    program: Program
-    plans: dict[int, Plan]
-    ticker: Ticker
-    states: int
-    finish: Callable[[WorkUnit, BatchInputs, States, Branches], None]
-    save: Callable[..., None]
-    read: Callable[[States, Sequence[Save]], list[SaveValues]]
-    in_progress: StateInProgress | None
 
 
 @dataclass(slots=True)
@@ -229,7 +203,7 @@ class BranchTraversal:
         """Run the work of a segment; with checkpoints in parts, between which the state may be written."""
         way, kept = self._way, self._way.in_progress
         begun = (states.layout, states.fresh) if at is None else (at.start, at.fresh)
-        operands = self._operands(segment, branches)
+        operands = operands_of(segment, branches, self._inputs)
         before = () if at is None else at.before
         if at is not None and before:
             plan, operands = self._rest_of(at, operands)
@@ -289,7 +263,7 @@ class BranchTraversal:
             program, machine = self._way.program, self._way.machine
             _, first, which = np.unique(branches.binding, return_index=True, return_inverse=True)
             one_each = branches.chosen(first)
-            every = partial(self._operands, branches=one_each)
+            every = partial(operands_of, branches=one_each, inputs=self._inputs)
             args = program, node, states.num_wires, machine.options, every, range(len(first))
             return unitary.unitaries(*args, self._way.ticker.check)[which]
         of, ahead = self._values_ahead
@@ -305,14 +279,9 @@ class BranchTraversal:
     def _set(self, given: SetState, states: States, branches: Branches) -> None:
         """Put every state into the given amplitudes of its binding."""
         self._way.machine.synchronize()
-        of, n = self._inputs.operands, len(given.wires)
-        at = slice(given.operand, given.operand + (1 << n))
-        amplitudes = of[:, at] if len(of) == 1 else of[branches.binding, at]
-        if given.wires != tuple(range(n)):
-            amplitudes = amplitudes[:, move_bits(np.arange(1 << n), np.argsort(given.wires).tolist())]
-        states.overwrite(amplitudes)
+        states.overwrite(amplitudes_of(given, branches, self._inputs))
 
-    # --- choices and their operands ----------------------------------------------------------------------------------
+    # --- choices -----------------------------------------------------------------------------------------------------
 
     def _decided(self, node: int, point: BranchPoint, states: States, branches: Branches) -> Branches:
         """Return the branches after a branch point, in the order of the rows that they come from."""
@@ -327,40 +296,4 @@ class BranchTraversal:
         segment = segment_of(tuple(choices))
         machine = self._way.machine
         plan = machine.plan_for(segment, states.layout, states.fresh)
-        machine.run(states, plan, self._operands(segment, branches), self._way.ticker.check)
-
-    def _operands(self, segment: Segment, branches: Branches) -> Complex:
-        """Return the operands of a segment for each branch; one row if they are equal for all."""
-        of, gathered = self._inputs.operands, segment.operands
-        same = len(of) == 1
-        if gathered is None:
-            return of if same or (len(of) == len(branches) and branches.in_place) else of[branches.binding]
-        branches_of = branches.binding[:1] if same and not gathered.inserted else branches.binding
-        operands = np.empty((len(branches_of), gathered.total), dtype=np.complex128)
-        operands[:, 0], operands[:, 1] = 0, 1
-        at = 2 + len(gathered.taken)
-        operands[:, 2:at] = of[:, gathered.taken] if same else of[np.ix_(branches_of, gathered.taken)]
-        for piece in gathered.inserted:
-            found = self._matrices(piece, branches) if isinstance(piece, Choice) else self._conditioned(piece, branches)
-            begin, at = at, at + found.shape[1]
-            operands[:, begin:at] = found
-        return operands
-
-    def _matrices(self, choice: Choice, branches: Branches) -> Complex:
-        """Return the operands of each branch for a choice: the chosen matrix, scaled."""
-        outcome, scale = branches.outcomes[:, choice.number], branches.scales[:, choice.number]
-        one = self._inputs.kraus[0][choice.number]
-        if self._inputs.alike:
-            found = one.entries[outcome]
-        else:
-            every = np.array([kraus[choice.number].entries for kraus in self._inputs.kraus])
-            found = every[branches.binding, outcome]
-        found[:, : one.first] *= scale[:, None]
-        return found
-
-    def _conditioned(self, piece: Conditioned, branches: Branches) -> Complex:
-        """Return the operands of each branch for an operation under a condition: its matrix or 1."""
-        at = slice(piece.operation.operand, piece.operation.operand + piece.width)
-        of = self._inputs.operands
-        own = of[:, at] if len(of) == 1 else of[branches.binding, at]
-        return np.where(piece.holds(branches.outcomes)[:, None], own, piece.identity())
+        machine.run(states, plan, operands_of(segment, branches, self._inputs), self._way.ticker.check)

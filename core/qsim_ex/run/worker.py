@@ -17,12 +17,13 @@ from qsim_ex.observe.sampling import STEP
 from qsim_ex.program.kraus import entropy
 from qsim_ex.program.program import Program
 from qsim_ex.run.branches import Branches, first_branches
-from qsim_ex.run.collector import Collects
+from qsim_ex.run.collects import Collects
+from qsim_ex.run.context import ExecutionContext
 from qsim_ex.run.machine import Machine
 from qsim_ex.run.methods.method import ProgramWay, RunsUnits, SimulatesStates, loaded
 from qsim_ex.run.request import BatchInputs, Request, WorkUnit
 from qsim_ex.run.state_in_progress import StateInProgress
-from qsim_ex.run.traversal import BranchTraversal, ExecutionContext
+from qsim_ex.run.traversal import BranchTraversal
 from qsim_ex.steps.plan import Plan
 
 if TYPE_CHECKING:

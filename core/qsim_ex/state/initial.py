@@ -10,12 +10,13 @@ from numpy.typing import ArrayLike, NDArray
 
 from qsim_ex import thresholds
 from qsim_ex.circuit import check
+from qsim_ex.circuit.circuit import Circuit
 from qsim_ex.deployment import assign
 from qsim_ex.deployment.assignment import Assignment, on
 from qsim_ex.devices import discover
 from qsim_ex.devices.base import Device
 from qsim_ex.devices.memory import require, state_bytes
-from qsim_ex.errors import CircuitError, DeviceError, OptionError, OutOfMemory, StateError
+from qsim_ex.errors import CircuitError, DeviceError, NotSupported, OptionError, OutOfMemory, StateError, other_circuit
 from qsim_ex.options import Options
 from qsim_ex.options.methods import USUAL
 from qsim_ex.placement.base import Placement
@@ -213,3 +214,25 @@ def put(device: Device, buffer: Any, initial: int | NDArray[np.complex128]) -> N
         device.set_basis(buffer, initial)
     else:
         device.write(buffer, 0, initial.astype(buffer.dtype, copy=False))
+
+
+def require_circuit(circuit: object, num_wires: int) -> None:
+    """Raise `CircuitError` for what is no circuit of the engine, and for one of more wires than a state has."""
+    if not isinstance(circuit, Circuit):
+        raise other_circuit(circuit, "a qsim_ex.Circuit")
+    if circuit.num_qubits > num_wires:
+        raise CircuitError(f"expected a circuit of at most {num_wires} wires, got one of {circuit.num_qubits}.")
+
+
+def require_factors(num_wires: int, low: int, high: int, local: int) -> None:
+    """Check the wires of two states whose product a state is to become; local: the wires of a sub state vector."""
+    if low + high != num_wires:
+        raise StateError(
+            f"set_product: expected states of {num_wires} wires together, got {low} and {high} wires; make a state of "
+            f"{low + high} wires."
+        )
+    if high > local:
+        raise NotSupported(
+            f"set_product: expected a second state of up to {local} wires, as many as a sub state vector has, "
+            f"got {high}; make the first state the larger one."
+        )

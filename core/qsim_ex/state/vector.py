@@ -16,11 +16,10 @@ from numpy.typing import ArrayLike
 from qsim_ex.circuit import check
 from qsim_ex.circuit.builder import CircuitBuilder
 from qsim_ex.circuit.circuit import Circuit
-from qsim_ex.comm import connection
 from qsim_ex.comm.agreed import asked_of, require_same
 from qsim_ex.deployment.assignment import Assignment
 from qsim_ex.display.described import with_options
-from qsim_ex.errors import CircuitError, NotSupported, StateError, other_circuit
+from qsim_ex.errors import StateError
 from qsim_ex.execution.prepare import Prepared, ordered_plan_of, plan_of, prepare
 from qsim_ex.execution.progress import Tick, Ticker, while_planning, work_of
 from qsim_ex.files import saving
@@ -31,8 +30,8 @@ from qsim_ex.placement.single import Single
 from qsim_ex.planning.compiled import cancelled_by
 from qsim_ex.precision import BY_DTYPE
 from qsim_ex.program.one_state import unitary_program
+from qsim_ex.state import initial as begin
 from qsim_ex.state.amplitude_slice import AmplitudeSlice
-from qsim_ex.state.initial import adopt, begun, checked, fresh, put, require_state_options
 from qsim_ex.state.measuring import Measuring
 from qsim_ex.state.memory_owner import MemoryLender
 from qsim_ex.state.questions import Questions
@@ -71,18 +70,18 @@ class StateVector(Wiring, SubStateVectors, Questions, Measuring, MemoryLender):
     ) -> None:
         num_wires = check.count(num_wires, "num_wires")
         options = (options or Options()).with_(changes)
-        require_state_options(options)
+        begin.require_state_options(options)
         if array is not None:
-            where, options = adopt(array, num_wires, options, stream, allocator)
+            where, options = begin.adopt(array, num_wires, options, stream, allocator)
         elif where is None:
-            where = fresh(num_wires, options, stream, allocator)
-        start = checked(0 if initial is None else initial, num_wires)
+            where = begin.fresh(num_wires, options, stream, allocator)
+        start = begin.checked(0 if initial is None else initial, num_wires)
         whole = start == 0 if isinstance(start, int) else False
         if array is None:
-            placed = begun(where, options, start)
+            placed = begin.begun(where, options, start)
         else:
             if initial is not None:
-                put(where.device, array, start)
+                begin.put(where.device, array, start)
             placed = Single(where.device, array, Layout.identity(num_wires))
         super().__init__(placed, where, options)
         self._touched = 0 if whole and array is None else (1 << num_wires) - 1
@@ -102,12 +101,7 @@ class StateVector(Wiring, SubStateVectors, Questions, Measuring, MemoryLender):
         closed, since it is neither the old one nor the new one.
         """
         with self._guard:
-            if not isinstance(circuit, Circuit):
-                raise other_circuit(circuit, "a qsim_ex.Circuit")
-            if circuit.num_qubits > self.num_wires:
-                raise CircuitError(
-                    f"expected a circuit of at most {self.num_wires} wires, got one of {circuit.num_qubits}."
-                )
+            begin.require_circuit(circuit, self.num_wires)
             options, placed = self.options, self._placement
             new = placed.fresh == (1 << self.num_wires) - 1
             ordered = in_order and self.device.in_host_memory and self.in_one_piece
@@ -237,16 +231,7 @@ class StateVector(Wiring, SubStateVectors, Questions, Measuring, MemoryLender):
         vectors of this one have fewer wires than `high` has.
         """
         with self._guard:
-            if low.num_wires + high.num_wires != self.num_wires:
-                raise StateError(
-                    f"set_product: expected states of {self.num_wires} wires together, got {low.num_wires} and "
-                    f"{high.num_wires} wires; make a state of {low.num_wires + high.num_wires} wires."
-                )
-            if high.num_wires > (local := self._placement.levels.local):
-                raise NotSupported(
-                    f"set_product: expected a second state of up to {local} wires, as many as a sub state vector has, "
-                    f"got {high.num_wires}; make the first state the larger one."
-                )
+            begin.require_factors(self.num_wires, low.num_wires, high.num_wires, self._placement.levels.local)
             rows, wires = low.to_numpy(), range(low.num_wires, self.num_wires)
             circuit = CircuitBuilder(self.num_wires).initialize(high.to_numpy(), wires).build()
             self._placement.forget()
@@ -293,12 +278,7 @@ class StateVector(Wiring, SubStateVectors, Questions, Measuring, MemoryLender):
         no saved state, before any memory is taken where that can be detected.
         """
         asked = (Options() if options is None else options).with_(changes)
-        if asked.over_processes:
-            with connection.in_turn(asked.processes):
-                found = saving.look_for(Path(path), together=True)
-        else:
-            found = saving.look_for(Path(path), together=False)
-        with closing(found):
+        with closing(saving.look_for(Path(path), asked)) as found:
             if options is None:
                 options = Options(precision=BY_DTYPE[found.dtype].name)
             touched = found.mask("touched")

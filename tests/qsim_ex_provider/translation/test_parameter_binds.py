@@ -257,9 +257,9 @@ def test_bindings_have_a_checkpoint_together(tmp_path: Any, spy: Spy) -> None:
 def test_results_are_made_when_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
     """Of many bindings only the experiments that are asked for are made, once each; slices and all of them work."""
     made = []
-    from qsim_ex_provider import results
+    from qsim_ex_provider import lazy_experiment, results
 
-    original = results.LazyExperiment
+    original = lazy_experiment.LazyExperiment
 
     def noted(make_metadata: Any, **given: Any) -> Any:
         made.append(given["seed"])

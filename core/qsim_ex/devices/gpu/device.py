@@ -24,6 +24,7 @@ from qsim_ex.devices.sharing import Handle, SharedBuffer, SharesMemory
 from qsim_ex.display.log import LOGGER
 from qsim_ex.kernels.cuda.cupy_runtime import CupyRuntime
 from qsim_ex.kernels.cuda.fixed import fixed
+from qsim_ex.kernels.cuda.fixed.permute import permute
 from qsim_ex.kernels.cuda.interpret import interpreter
 from qsim_ex.kernels.cuda.launch.loading import Loaded
 from qsim_ex.kernels.cuda.runtime import Array, Runtime
@@ -172,7 +173,7 @@ class GpuDevice(GpuBatches, GpuAdjoints, LoadsNumbers, Copies, SharesMemory):
 
     def permute(self, buffer: Array, num_bits: int, sources: Sequence[int], flip: int = 0) -> None:
         """Move index bits in place: new bit k is old bit ``sources[k]``, XOR bit k of `flip`."""
-        fixed.permute(self._runtime, buffer, num_bits, sources, flip)
+        permute(self._runtime, buffer, num_bits, sources, flip)
 
     def gather(self, buffer: Array, indices: NDArray[np.int64]) -> Amplitudes:
         """Return the amplitudes at chosen indices."""

@@ -46,14 +46,14 @@ if TYPE_CHECKING:
     from qsim_ex.execution import together
     from qsim_ex.options import Options
     from qsim_ex.program.separation import SeparatePart, Separation
-    from qsim_ex.run import density_branches, density_parts, over_ranks, saved_values
+    from qsim_ex.run import density_branches, density_parts, over_ranks, saved_rows
     from qsim_ex.run.request import Request
 else:
     together = later("qsim_ex.execution.together")
     density_branches = later("qsim_ex.run.density_branches")
     density_parts = later("qsim_ex.run.density_parts")
     over_ranks = later("qsim_ex.run.over_ranks")
-    saved_values = later("qsim_ex.run.saved_values")
+    saved_rows = later("qsim_ex.run.saved_rows")
 
 _NOTHING = np.zeros((0, 0), dtype=np.complex128)
 
@@ -92,7 +92,7 @@ class DensityCollector(Collector):
         masks = [0] * len(given)
         for clbit, at in self._circuit.saved[save.label].items():
             masks[given.index(at)] |= 1 << clbit
-        found = saved_values.SavedRows(
+        found = saved_rows.SavedRows(
             values=values[rows, memories],
             binding=unit.begin + branches.binding[rows],
             memory=pack(memories, masks, self.num_clbits),

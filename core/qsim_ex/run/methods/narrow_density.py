@@ -25,7 +25,8 @@ from qsim_ex.observe import sampling
 from qsim_ex.placement.index_bits import pack
 from qsim_ex.program.program import Program
 from qsim_ex.result import BatchResult
-from qsim_ex.run.collector import Collector, Collects
+from qsim_ex.run.collector import Collector
+from qsim_ex.run.collects import Collects
 from qsim_ex.run.density_table import DensityTable, table_of
 from qsim_ex.run.methods.method import ProgramWay, RunMethod, Suited
 from qsim_ex.run.pipeline import BatchCall, PlannedRun, executed

@@ -31,9 +31,10 @@ from qsim_ex.placement.deployment import Deployment
 from qsim_ex.precision import AmplitudeDtype
 from qsim_ex.program.kraus import channels_of
 from qsim_ex.program.program import Program
+from qsim_ex.run import channel_table
 from qsim_ex.run import trajectory_tables as tables
 from qsim_ex.run.branches import Branches
-from qsim_ex.run.collector import Collects
+from qsim_ex.run.collects import Collects
 from qsim_ex.run.methods.method import ProgramWay
 from qsim_ex.run.request import BatchInputs, Request, WorkUnit
 from qsim_ex.run.worker import WorkQueue
@@ -237,7 +238,7 @@ class _Bindings:
         self._inputs = inputs
         self._operands = operands
         self._numbers = {
-            key: tables.numbers_of(table, some, operands.shape[1], inputs.readout) for key, some in kraus.items()
+            key: channel_table.numbers_of(table, some, operands.shape[1], inputs.readout) for key, some in kraus.items()
         }
         self.windows = max(len(one.order) for one in self._numbers.values())
         self.work = max(1, len(table.steps)) * (_NUMBER_WORK + (1 << num_wires))
@@ -271,7 +272,7 @@ class _Bindings:
                 "order": numbers.order,
                 "ints": table.ints,
                 "floats": numbers.floats,
-                "m": tables.matrices_of(table, numbers, self._operands[binding]),
+                "m": channel_table.matrices_of(table, numbers, self._operands[binding]),
                 "keys": self._keys(binding),
                 "defaults": numbers.defaults,
             },
