@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import ctypes
-import functools
 import os
 from collections import OrderedDict, deque
 from collections.abc import Callable, Sequence
@@ -14,14 +12,14 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from qsim_ex.display.amounts import human
-from qsim_ex.errors import DeviceError, MissingPackage, OutOfMemory
+from qsim_ex.errors import OutOfMemory
 from qsim_ex.kernels import fork
-from qsim_ex.kernels import host as machine
-from qsim_ex.kernels.cpu import pool
 from qsim_ex.kernels.cuda.background import Background
 from qsim_ex.kernels.cuda.compile import compilation, shipped
+from qsim_ex.kernels.cuda.driver import find_gpu, launcher
 from qsim_ex.kernels.cuda.launch.arguments import frame
 from qsim_ex.kernels.cuda.runtime import TENSOR, Array, HostArray, KernelText, LoadedKernel
+from qsim_ex.kernels.cuda.staging import stage
 from qsim_ex.precision import AmplitudeDtype
 
 KEPT_KERNELS = 2048
@@ -30,42 +28,6 @@ KEPT_KERNELS = 2048
 _REFUSALS = (200, 209, 222, 300)
 """CUDA_ERROR_INVALID_IMAGE, NO_BINARY_FOR_GPU, UNSUPPORTED_PTX_VERSION, INVALID_SOURCE: machine code that the driver
 cannot load."""
-
-
-def import_cupy() -> Any:
-    """Return CuPy; raises `MissingPackage` with the command that installs it."""
-    try:
-        import cupy
-    except ImportError as error:
-        raise MissingPackage(
-            f"GPUs are used through CuPy, which cannot be imported ({error}). Install it with: "
-            "pip install 'qsim-ex[cuda13]' (or 'qsim-ex[cuda12]' for a driver of CUDA 12)."
-        ) from error
-    return cupy
-
-
-@functools.cache
-def launcher() -> int:
-    """Return the address of the driver's `cuLaunchKernel`, for code that calls it without Python."""
-    driver = ctypes.CDLL("nvcuda.dll" if os.name == "nt" else "libcuda.so.1")
-    return int(ctypes.cast(driver.cuLaunchKernel, ctypes.c_void_p).value or 0)
-
-
-def find_gpu(device_id: int) -> Any:
-    """Return CuPy, after a check that there is a GPU of this number; raises `DeviceError` otherwise."""
-    cupy = import_cupy()
-    try:
-        count = cupy.cuda.runtime.getDeviceCount()
-    except cupy.cuda.runtime.CUDARuntimeError as error:
-        raise DeviceError(
-            f"no GPU can be used here: {error}. Check the driver with nvidia-smi, or use device='cpu'."
-        ) from error
-    if not 0 <= device_id < count:
-        found = f"GPUs 0 to {count - 1}" if count else "no GPU"
-        raise DeviceError(
-            f"there is no GPU {device_id}: the driver lists {found}. Use another device_id, or device='cpu'."
-        )
-    return cupy
 
 
 class CupyRuntime:
@@ -143,7 +105,7 @@ class CupyRuntime:
         with self._here() as stream:
             locked = self._cupy.cuda.alloc_pinned_memory(host.nbytes)
             staged = np.frombuffer(locked, host.dtype, host.size)
-            _stage(staged, host.reshape(-1))
+            stage(staged, host.reshape(-1))
             array.data.copy_from_host_async(staged.ctypes.data, host.nbytes, stream)
             event = self._cupy.cuda.Event(disable_timing=True)
             event.record(stream)
@@ -294,21 +256,6 @@ class CupyRuntime:
                 stream.synchronize()
 
 
-def _stage(to: NDArray[np.generic], source: NDArray[np.generic]) -> None:
-    """Copy host memory on several threads, since one core copies at a fifth of the speed of the link to the GPU."""
-    step = max(1, _STAGED // source.itemsize)
-    if source.size <= 2 * step:
-        to[...] = source
-        return
-    starts = range(0, source.size, step)
-
-    def copy(chunk: int) -> None:
-        here = slice(starts[chunk], starts[chunk] + step)
-        to[here] = source[here]
-
-    pool.share(copy, len(starts), min(_STAGING_THREADS, machine.cores()))
-
-
 class _Here:
     """A context that makes a device and a stream current; a class, since it is entered at every launch."""
 
@@ -326,12 +273,6 @@ class _Here:
     def __exit__(self, *error: object) -> None:
         self._stream.__exit__(*error)
         self._device.__exit__(*error)
-
-
-_STAGED = 1 << 19
-"""The number of bytes that one thread copies at a time."""
-
-_STAGING_THREADS = 4
 
 
 class _Lost:
