@@ -20,8 +20,8 @@ from qsim_ex.circuit.builder import CircuitBuilder
 from qsim_ex.circuit.circuit import Circuit
 from qsim_ex.circuit.structure import Structure
 from qsim_ex.devices.cpu.device import CpuDevice
-from qsim_ex.devices.cpu.sweeps import EncodedSweeps
 from qsim_ex.execution.prepare import plan_of, plans_of
+from qsim_ex.kernels.cpu.encoded_plan import EncodedSweeps
 from qsim_ex.planning.coefficients.binding import fill
 from qsim_ex.program.divide import program_of
 

@@ -7,6 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+import numpy as np
+from numpy.typing import NDArray
+
 from qsim_ex.circuit.classical import Token, size_of
 from qsim_ex.circuit.control import ControlFlow, Record, Store
 from qsim_ex.circuit.ops import Instruction
@@ -65,3 +68,15 @@ def _variables(instructions: Iterable[Instruction]) -> Iterable[Token]:
             yield instruction.target
         if isinstance(instruction, ControlFlow) and instruction.read_expression is not None:
             yield from instruction.read_expression.variables
+
+
+def classical_memory(columns: tuple[int | None, ...], outcomes: NDArray[np.uint8], num_bytes: int) -> NDArray[np.uint8]:
+    """Return the classical bits of each branch, packed: uint8 [branches, bytes].
+
+    columns: of each bit the column of `outcomes` [branches, columns] that holds it; None for a bit that is 0.
+    """
+    found = np.zeros((len(outcomes), num_bytes), dtype=np.uint8)
+    for clbit, column in enumerate(columns):
+        if column is not None:
+            found[:, clbit // 8] |= outcomes[:, column] << clbit % 8
+    return found

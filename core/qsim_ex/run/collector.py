@@ -22,6 +22,7 @@ from qsim_ex.observe import expectation, sampling
 from qsim_ex.options import Options
 from qsim_ex.placement.base import NormCheck, States
 from qsim_ex.placement.index_bits import pack
+from qsim_ex.program.memory import classical_memory
 from qsim_ex.program.program import Program
 from qsim_ex.run.branches import Branches, uniforms
 from qsim_ex.run.request import BatchInputs, Request, WorkUnit
@@ -128,7 +129,7 @@ class Collector:
         rows = saved_rows.SavedRows(
             values=values,
             binding=unit.begin + branches.binding,
-            memory=saved_rows.classical_memory(
+            memory=classical_memory(
                 self.program.memory.get(save.label, ()), branches.outcomes, -(-self.num_clbits // 8)
             ),
             branch_of=branches.branch_of,

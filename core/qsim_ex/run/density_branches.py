@@ -27,6 +27,7 @@ from qsim_ex.observe.readout import apply_readout
 from qsim_ex.placement.base import States
 from qsim_ex.placement.index_bits import pack
 from qsim_ex.program.divide import groups_of, program_of
+from qsim_ex.program.memory import classical_memory
 from qsim_ex.program.separate import separation_of
 from qsim_ex.result import BatchResult
 from qsim_ex.run.branches import Branches, first_branches
@@ -38,7 +39,7 @@ from qsim_ex.run.machine import Machine
 from qsim_ex.run.outcome import result_of
 from qsim_ex.run.pipeline import BatchCall, PlannedRun
 from qsim_ex.run.request import BatchInputs, WorkUnit, without_idle_wires
-from qsim_ex.run.saved_rows import SavedRows, classical_memory
+from qsim_ex.run.saved_rows import SavedRows
 from qsim_ex.run.worker import PLANS
 
 _MANY = 1 << 20

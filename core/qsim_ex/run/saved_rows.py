@@ -95,15 +95,3 @@ class Counted:
 def copy(mine: SaveValues, found: Arrays, name: str) -> None:
     """Copy an array of an earlier run into one of the same shape and type; raises `ValueError` for others."""
     mine[...] = fitting(found, name, mine.dtype, mine.shape)
-
-
-def classical_memory(columns: tuple[int | None, ...], outcomes: NDArray[np.uint8], num_bytes: int) -> NDArray[np.uint8]:
-    """Return the classical bits of each branch, packed: uint8 [branches, bytes].
-
-    columns: of each bit the column of `outcomes` [branches, columns] that holds it; None for a bit that is 0.
-    """
-    found = np.zeros((len(outcomes), num_bytes), dtype=np.uint8)
-    for clbit, column in enumerate(columns):
-        if column is not None:
-            found[:, clbit // 8] |= outcomes[:, column] << clbit % 8
-    return found

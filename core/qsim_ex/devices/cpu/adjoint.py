@@ -11,10 +11,10 @@ from numpy.typing import DTypeLike, NDArray
 
 from qsim_ex.circuit.observables import StoredSum
 from qsim_ex.devices.adjoint import Differentiates
-from qsim_ex.devices.cpu.sweeps import EncodedSweeps
 from qsim_ex.errors import NotSupported
 from qsim_ex.kernels.cpu import adjoint
-from qsim_ex.kernels.cpu.encoded_plan import NativeSweep
+from qsim_ex.kernels.cpu.encoded_plan import EncodedSweeps, NativeSweep
+from qsim_ex.planning.compiled import check_cancelled
 from qsim_ex.precision import BY_DTYPE, Amplitudes
 from qsim_ex.steps.step import Step
 
@@ -57,7 +57,7 @@ class CpuAdjoints(Differentiates):
         self, steps: Sequence[Step], num_bits: int, dtype: DTypeLike, wanted: Sequence[NDArray[np.bool_]]
     ) -> AdjointSteps:
         """Encode the sweeps, and look up which of their instructions have numbers that are needed."""
-        encoded = EncodedSweeps(num_bits, np.dtype(dtype))
+        encoded = EncodedSweeps(num_bits, np.dtype(dtype), check=check_cancelled)
         single = BY_DTYPE[np.dtype(dtype)].storage.native_single
         found: list[tuple[NativeSweep, NDArray[np.uint8]] | None] = []
         for step, numbers in zip(steps, wanted, strict=True):

@@ -17,7 +17,8 @@ from numpy.typing import NDArray
 from qsim_ex import thresholds
 from qsim_ex.circuit.ops import When
 from qsim_ex.devices.base import Batches
-from qsim_ex.devices.cpu import sums, sweeps
+from qsim_ex.devices.cpu import sums
+from qsim_ex.kernels.cpu.encoded_plan import run_sweep
 from qsim_ex.kernels.cpu.pool import in_chunks
 from qsim_ex.precision import Amplitudes
 from qsim_ex.steps.coefficients import Bound
@@ -50,7 +51,7 @@ class CpuBatches(Batches):
         size = 1 << num_bits
         match step:
             case Sweep():
-                sweeps.run_sweep(buffer, num_bits, step, numbers, prepared, 0, self.threads)
+                run_sweep(buffer, num_bits, step, numbers, prepared, 0, self.threads)
             case ZeroFill():  # it names bits of a row alone, and so does the same to every row
                 self.run(buffer, num_bits, step, numbers)
             case _:

@@ -14,18 +14,19 @@ from numpy.typing import DTypeLike, NDArray
 
 from qsim_ex import thresholds
 from qsim_ex.circuit.ops import ALWAYS, When, mask_of
-from qsim_ex.devices.cpu import columns, shared, sums
+from qsim_ex.devices.cpu import buffers, columns, shared, sums
 from qsim_ex.devices.cpu.adjoint import CpuAdjoints
 from qsim_ex.devices.cpu.batch import CpuBatches
 from qsim_ex.devices.cpu.host_copies import HostCopies
-from qsim_ex.devices.cpu.sweeps import EncodedSweeps, aligned, run_sweep
 from qsim_ex.devices.memory import memory_of_host, require_amplitudes
 from qsim_ex.devices.sharing import Handle, SharedBuffer, SharesMemory
 from qsim_ex.display.amounts import human
 from qsim_ex.errors import DeviceError, OutOfMemory
 from qsim_ex.kernels import fork, host
 from qsim_ex.kernels.cpu import blocks, copies
+from qsim_ex.kernels.cpu.encoded_plan import EncodedSweeps, run_sweep
 from qsim_ex.later import later
+from qsim_ex.planning.compiled import check_cancelled
 from qsim_ex.planning.cost.rates import Rates, cpu_rates
 from qsim_ex.precision import STORAGE, Amplitudes
 from qsim_ex.steps.layout import Shape
@@ -35,7 +36,6 @@ if TYPE_CHECKING:
     from qsim_ex.kernels.cpu import passes
 else:
     passes = later("qsim_ex.kernels.cpu.passes")
-
 
 _TILE_BYTES = 1 << 15
 """Of a tile: an L1 cache, or two thirds of one. The same on every processor, so that its plans are."""
@@ -114,10 +114,10 @@ class CpuDevice(HostCopies, CpuBatches, CpuAdjoints, SharesMemory):
         """Return a buffer on a cache line whose contents are undefined; raises `OutOfMemory`."""
         size = STORAGE[np.dtype(dtype)].nbytes(num_amplitudes)
         if size <= thresholds.now.unasked_bytes:
-            return aligned(size).view(dtype)
+            return buffers.aligned(size).view(dtype)
         require_amplitudes(num_amplitudes, np.dtype(dtype))
         try:
-            return aligned(size).view(dtype)
+            return buffers.aligned(size).view(dtype)
         except MemoryError as error:
             raise OutOfMemory(
                 f"the system refused {human(size)}, though {human(host.memory()[0])} seem free; use fewer wires."
@@ -186,7 +186,7 @@ class CpuDevice(HostCopies, CpuBatches, CpuAdjoints, SharesMemory):
             if found is not None:
                 self._prepared.move_to_end(key)
                 return found
-        prepared = EncodedSweeps(num_bits, np.dtype(dtype))
+        prepared = EncodedSweeps(num_bits, np.dtype(dtype), check=check_cancelled)
         for step in steps:
             prepared.program(step)
         with self._lock:  # a kept entry holds its steps, so that no other step gets their identity
