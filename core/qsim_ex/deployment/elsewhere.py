@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 from qsim_ex.display.amounts import human
 from qsim_ex.errors import OptionError, nearest
@@ -18,7 +18,7 @@ from qsim_ex.planning.cost.rates import H200, Rates
 class DeviceModel(NamedTuple):
     """A model of device. memory: bytes of one. inside: the link between devices of one host; see `network.LINKS`."""
 
-    kind: Literal["cpu", "gpu"]
+    kind: str
     memory: int
     rates: Rates
     inside: str

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any, Literal, Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
@@ -30,7 +30,7 @@ Progress = Callable[[int, int], None]
 class Device(Protocol):
     """A processor with memory of its own."""
 
-    kind: Literal["cpu", "gpu"]
+    kind: str
     in_host_memory: bool  # whether its buffers are in the host's memory, where NumPy reads them in place
     interprets: bool  # whether it interprets a sweep until a kernel of it has been compiled
     grows: bool  # whether its sweeps use fresh bits (see `steps.Sweep`)

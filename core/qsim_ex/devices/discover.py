@@ -10,6 +10,7 @@ from __future__ import annotations
 import ctypes
 import importlib.util
 import os
+from collections.abc import Callable, Mapping
 from functools import lru_cache
 from time import monotonic
 from typing import TYPE_CHECKING, Any
@@ -46,6 +47,12 @@ class Host:
 
 HOST = Host()
 
+DEMANDED: Mapping[str, Callable[[Options], Device]] = {
+    "cpu": lambda options: cpu(options.threads),
+    "gpu": lambda options: _demanded_gpu(options.device_id),
+}
+"""What makes the device that an option demands, for each value of `DeviceChoice` but 'auto'."""
+
 _read: WeakKeyDictionary[Device | Host, tuple[float, int]] = WeakKeyDictionary()
 """The time at which each device's free bytes were last read, and their number."""
 
@@ -53,20 +60,19 @@ _read: WeakKeyDictionary[Device | Host, tuple[float, int]] = WeakKeyDictionary()
 def choose(num_wires: int, options: Options, states: int = 1) -> tuple[Device, str]:
     """Return the device of a state, or the first of several, and the reason, by the rule above; checks no memory."""
     if options.devices is not None:
-        if missing := gpu_missing():
-            raise missing
-        if options.devices[0] >= gpu_count():
-            raise DeviceError(f"devices={list(options.devices)}: {present(gpu_count())}.")
-        return gpu(options.devices[0]), "asked for"
-    match options.device:
-        case "cpu":
-            return cpu(options.threads), "asked for"
-        case "gpu":
-            if missing := gpu_missing():
-                raise missing
-            return gpu(options.device_id), "asked for"
-        case _:
-            return _automatic(num_wires, options, states)
+        return _demanded_gpu(options.devices[0], f"devices={list(options.devices)}"), "asked for"
+    if options.device == "auto":
+        return _automatic(num_wires, options, states)
+    return DEMANDED[options.device](options), "asked for"
+
+
+def _demanded_gpu(number: int, asked: str = "") -> Device:
+    """Return a GPU; raises `DeviceError` or `MissingPackage` if it cannot be used; asked: what asked for it."""
+    if missing := gpu_missing():
+        raise missing
+    if asked and number >= gpu_count():
+        raise DeviceError(f"{asked}: {present(gpu_count())}.")
+    return gpu(number)
 
 
 def _automatic(num_wires: int, options: Options, states: int) -> tuple[Device, str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal, Protocol
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import DTypeLike
@@ -17,7 +17,7 @@ class HypotheticalDevice(Protocol):
     """The part of a `Device` that a plan needs."""
 
     @property
-    def kind(self) -> Literal["cpu", "gpu"]:
+    def kind(self) -> str:
         """The kind of device."""
 
     @property
@@ -53,7 +53,7 @@ class HypotheticalGpu:
     tensor: whether its tensor cores multiply dense blocks faster than its other units; False where that is not known.
     """
 
-    kind: Literal["cpu", "gpu"] = "gpu"
+    kind: str = "gpu"
     in_host_memory = False
     interprets = True
     grows = True

@@ -10,13 +10,13 @@ import numpy as np
 
 from qsim_ex.display.amounts import parse_size
 from qsim_ex.errors import OptionError
-from qsim_ex.precision import PRECISIONS
+from qsim_ex.precision import BY_REAL, PRECISIONS
 
 _CHOSEN: Mapping[str, str] = {
     "cuda": "gpu",
     "clifford": "stabilizer",
     **{row.storage.dtype.name: row.name for row in PRECISIONS.values()},
-    **{np.finfo(row.storage.dtype).dtype.name: row.name for row in PRECISIONS.values()},
+    **{real.name: row.name for real, row in BY_REAL.items()},
 }
 """Names of choices in other simulators, and the choice that they mean here."""
 

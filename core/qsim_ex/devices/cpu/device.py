@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Literal, assert_never
+from typing import TYPE_CHECKING, Any, assert_never
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
@@ -53,7 +53,7 @@ class CpuDevice(HostCopies, CpuBatches, CpuAdjoints, SharesMemory):
     threads: how many threads to use; all cores this process may use if None.
     """
 
-    kind: Literal["cpu", "gpu"] = "cpu"
+    kind: str = "cpu"
     in_host_memory = True
     interprets = False
     grows = True

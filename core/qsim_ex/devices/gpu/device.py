@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any, Literal, assert_never
+from typing import TYPE_CHECKING, Any, assert_never
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
@@ -53,7 +53,7 @@ class GpuDevice(GpuBatches, GpuAdjoints, LoadsNumbers, Copies, SharesMemory):
     is no such GPU.
     """
 
-    kind: Literal["cpu", "gpu"] = "gpu"
+    kind: str = "gpu"
     in_host_memory = False
     interprets = True
     grows = True
