@@ -68,7 +68,14 @@ def rules() -> list[Rule]:
 def of_pages() -> list[Rule]:
     """Ask every rule about the pages, the notebooks and the examples."""
     texts = pages.page_texts()
-    every = (pages.links, pages.decisions_indexed, pages.readme, pages.notebooks, pages.examples)
+    every = (
+        pages.links,
+        pages.decisions_indexed,
+        pages.decisions_replaced,
+        pages.readme,
+        pages.notebooks,
+        pages.examples,
+    )
     return [*(rule(texts) for rule in every), pages.files_named(texts, pages.names_of_files())]
 
 

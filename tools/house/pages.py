@@ -85,6 +85,27 @@ def decisions_indexed(texts: Texts) -> Rule:
     return Rule("decisions that the index lacks", f"{len(found)} of {len(pages)}", "0", found)
 
 
+def decisions_replaced(texts: Texts) -> Rule:
+    """Find decisions without a status, and those that another replaces where one of the two does not say so.
+
+    A status is *proposed*, *accepted* with its date or its limits, or *replaced by* another decision, which names it.
+    """
+    found, count = [], 0
+    for path, text in texts.items():
+        if not re.match(r"docs/decisions/\d", path):
+            continue
+        status = next((line for line in text.splitlines() if line.startswith("Status: ")), "")
+        if not re.match(r"Status: (proposed|replaced by|.*accepted)", status):
+            found.append(Finding(path, 1, f"expected a status, got {status!r}"))
+        for other in re.findall(r"\]\((\d{4}-[\w-]+\.md)\)", status.partition("replaced by")[2]):
+            count += 1
+            if (number := Path(path).name[:4]) not in texts.get(f"docs/decisions/{other}", ""):
+                found.append(Finding(path, 1, f"is replaced by {other}, which does not name {number}"))
+    return Rule(
+        "decisions that do not say what replaced them", f"{len(found)}; {count} are replaced", "0", tuple(found)
+    )
+
+
 def readme(texts: Texts) -> Rule:
     """Find a README that is long, or lacks one of the two commands that CI reads out of it."""
     text = texts["README.md"]

@@ -9,10 +9,25 @@ from typing import Any
 from tools.diagram import ENGINE_CONTRACT, contract
 from tools.house.sources import ENGINE, Finding, Rule, Source
 
-MODULES, LAYERS, FILE, FUNCTION, LONG_FILE = 9, 13, 500, 80, 300
+MODULES, LAYERS, FILE, FUNCTION = 9, 13, 300, 60
 
-LONG_FILES = 21
-"""The most files with more than `LONG_FILE` lines; the number may only fall."""
+TABLES: Mapping[str, str] = {
+    f"{ENGINE}circuit/gates.py": "the table of gates",
+    f"{ENGINE}circuit/ops.py": "the closed union of instructions, a class of a few lines for each",
+}
+"""Files that may be longer than `FILE`, since they are a table, and which."""
+
+LONG: Mapping[str, int] = {
+    f"{ENGINE}comm/mpi.py": 327,
+    f"{ENGINE}density/doubled.py": 400,
+    f"{ENGINE}placement/divided/divided.py": 384,
+    f"{ENGINE}placement/migrated.py": 389,
+    f"{ENGINE}placement/ranks.py": 393,
+    f"{ENGINE}placement/ranks_spread.py": 397,
+    f"{ENGINE}placement/single.py": 363,
+    f"{ENGINE}program/basic_block.py": 354,
+}
+"""Files that are longer and no table: one class each, which a noun would have to be found in; none may grow."""
 
 
 def root_modules(sources: Sequence[Source]) -> Rule:
@@ -31,17 +46,21 @@ def layers(pyproject: Mapping[str, Any]) -> Rule:
 
 
 def file_lines(sources: Sequence[Source]) -> Rule:
-    """Count the lines of each file, empty ones too, and the files that are long."""
+    """Count the lines of each file, empty ones too; `TABLES` may be long, and `LONG` as long as they are."""
     longest = max(sources, key=lambda one: one.lines)
-    long = sum(one.lines > LONG_FILE for one in sources)
+    long = [one for one in sources if one.lines > FILE]
     number = (
         f"longest {longest.lines} ({longest.path}); median {median(one.lines for one in sources):g}; "
-        f"{long} of {len(sources)} above {LONG_FILE}"
+        f"{len(long)} of {len(sources)} above {FILE}, of which {sum(one.path in TABLES for one in long)} are tables"
     )
-    found = [Finding(one.path, 1, f"{one.lines} lines") for one in sources if one.lines > FILE]
-    if long > LONG_FILES:
-        found.append(Finding(longest.path, 1, f"{long} files have more than {LONG_FILE} lines"))
-    return Rule("lines of a file", number, f"at most {FILE}, and at most {LONG_FILES} above {LONG_FILE}", tuple(found))
+    found = [
+        Finding(one.path, 1, f"{one.lines} lines")
+        for one in long
+        if one.path not in TABLES and one.lines > LONG.get(one.path, FILE)
+    ]
+    short = [one for one in sources if one.path in LONG and one.lines <= FILE]
+    found += [Finding(one.path, 1, f"{one.lines} lines: take it out of LONG in tools/house/shape.py") for one in short]
+    return Rule("lines of a file", number, f"at most {FILE}, but for tables and {len(LONG)} files", tuple(found))
 
 
 def function_lines(sources: Sequence[Source]) -> Rule:
