@@ -142,11 +142,11 @@ def _cirq() -> Callable[[], object]:
 
 CASES = {
     "qiskit": Case("Qiskit `backend.run` → counts, 3 qubits", _qiskit, files=55, hops=175),
-    "migrated": Case("the same, migrated", lambda: _qiskit(device_wires=2), files=69, hops=433),
-    "saved": Case("the same, `save_statevector`", _saved, files=66, hops=232),
-    "condition": Case("the same, with a condition", _condition, files=60, hops=220),
-    "noisy": Case("the same, 12 noisy qubits", _noisy, files=81, hops=445),
-    "cirq": Case("Cirq `run_sweep`, 3 points", _cirq, files=70, hops=280),
+    "migrated": Case("the same, migrated", lambda: _qiskit(device_wires=2), files=69, hops=445),
+    "saved": Case("the same, `save_statevector`", _saved, files=67, hops=229),
+    "condition": Case("the same, with a condition", _condition, files=59, hops=214),
+    "noisy": Case("the same, 12 noisy qubits", _noisy, files=78, hops=436),
+    "cirq": Case("Cirq `run_sweep`, 3 points", _cirq, files=70, hops=276),
 }
 
 

@@ -276,10 +276,15 @@ def saved_values(save: Save, sizes: SavedSizes, free: int, *, repeated: bool = F
             return ByMemory(save, sizes, free)
 
 
-def bytes_of(save: Save, sizes: SavedSizes) -> int:
-    """Return the bytes of all values of a save, as far as they are known before the run."""
+def num_values(save: Save, sizes: SavedSizes) -> int:
+    """Return how many values of a save are kept, as far as it is known before the run."""
     each = save.how in ("list", "c_list")
-    return sizes.bindings * (sizes.trajectories if each else 1) * sizes.value_bytes
+    return sizes.bindings * (sizes.trajectories if each else 1)
+
+
+def bytes_of(save: Save, sizes: SavedSizes) -> int:
+    """Return the bytes of these values."""
+    return num_values(save, sizes) * sizes.value_bytes
 
 
 def _weighted(values: SaveValues, weights: Numbers) -> SaveValues:

@@ -13,7 +13,7 @@ from qsim_ex.options import Options
 from qsim_ex.program.program import Program
 from qsim_ex.run.request import Request
 from qsim_ex.run.saved_rows import SavedSizes
-from qsim_ex.run.saved_values import SavedValues, bytes_of, saved_values
+from qsim_ex.run.saved_values import SavedValues, bytes_of, num_values, saved_values
 
 if TYPE_CHECKING:
     from qsim_ex.deployment import rooms
@@ -33,7 +33,7 @@ def collected_saves(
         save: SavedSizes(count, request.trajectories, save.shape(n), save.dtype(options.dtype), width)
         for save in program.saves
     }
-    states = sum(bytes_of(save, of) // of.value_bytes for save, of in sizes.items() if save.what == "statevector")
+    states = sum(num_values(save, of) for save, of in sizes.items() if save.what == "statevector")
     if states and where.ranks is not None:
         rooms.require_on_hosts(where.ranks, "a state vector that is saved", states * state_bytes(n, options.dtype))
     elif states:
