@@ -142,11 +142,11 @@ def _cirq() -> Callable[[], object]:
 
 CASES = {
     "qiskit": Case("Qiskit `backend.run` → counts, 3 qubits", _qiskit, files=55, hops=175),
-    "migrated": Case("the same, migrated", lambda: _qiskit(device_wires=2), files=69, hops=445),
-    "saved": Case("the same, `save_statevector`", _saved, files=67, hops=229),
-    "condition": Case("the same, with a condition", _condition, files=59, hops=214),
-    "noisy": Case("the same, 12 noisy qubits", _noisy, files=78, hops=436),
-    "cirq": Case("Cirq `run_sweep`, 3 points", _cirq, files=70, hops=276),
+    "migrated": Case("the same, migrated", lambda: _qiskit(device_wires=2), files=69, hops=448),
+    "saved": Case("the same, `save_statevector`", _saved, files=67, hops=232),
+    "condition": Case("the same, with a condition", _condition, files=61, hops=219),
+    "noisy": Case("the same, 12 noisy qubits", _noisy, files=80, hops=443),
+    "cirq": Case("Cirq `run_sweep`, 3 points", _cirq, files=70, hops=279),
 }
 
 

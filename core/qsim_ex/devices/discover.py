@@ -47,12 +47,6 @@ class Host:
 
 HOST = Host()
 
-DEMANDED: Mapping[str, Callable[[Options], Device]] = {
-    "cpu": lambda options: cpu(options.threads),
-    "gpu": lambda options: _demanded_gpu(options.device_id),
-}
-"""What makes the device that an option demands, for each value of `DeviceChoice` but 'auto'."""
-
 _read: WeakKeyDictionary[Device | Host, tuple[float, int]] = WeakKeyDictionary()
 """The time at which each device's free bytes were last read, and their number."""
 
@@ -122,6 +116,13 @@ def gpu(device_id: int = 0) -> Device:
     if device_id >= count:
         raise DeviceError(f"device_id={device_id}: {present(count)}.")
     return gpu_device.GpuDevice(device_id)
+
+
+DEMANDED: Mapping[str, Callable[[Options], Device]] = {
+    "cpu": lambda options: cpu(options.threads),
+    "gpu": lambda options: _demanded_gpu(options.device_id),
+}
+"""What makes the device that an option demands, for each value of `DeviceChoice` but 'auto'."""
 
 
 def gpu_count() -> int:
