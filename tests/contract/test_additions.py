@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from kernels.cuda.write.test_storage import DECLARED
-from support.planted import Plant
+from support.additions import Plant
 
 SAVE = Plant(
     {

@@ -1,68 +1,78 @@
-"""Additions planted in a copy of the source, to see which files an addition touches, and that the product runs with it.
-
-The copy is made of links to the files of this checkout; what a plant touches are files of its own.
-"""
+"""Faults that are planted in the engine, one at a time, and how many circuits the fuzzer needs to find one."""
 
 from __future__ import annotations
 
-import os
-import subprocess
 import sys
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from pathlib import Path
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any, NamedTuple
 
-ROOT = Path(__file__).resolve().parents[2]
-PACKAGES = ("core/qsim_ex", "qsim_ex_provider")
+import pytest
+
+from tools.fuzz.kinds import drawn, installed
+from tools.fuzz.options import DEVICES, devices
+from tools.fuzz.run import outcome_of, quiet
+
+Plant = Callable[[pytest.MonkeyPatch], None]
 
 
-@dataclass(frozen=True)
-class Plant:
-    """An addition.
+class Fault(NamedTuple):
+    """A fault, what plants it, the kinds of cases that it concerns, and a package without which it cannot be.
 
-    rows: for each file that it changes, texts of the file and what stands in the place of each. files: for each new
-    file its text. run: a program that uses the addition, and prints nothing unless it fails.
+    seed: of the first case that showed it when it was last searched for, where the search takes long.
     """
 
-    rows: Mapping[str, Sequence[tuple[str, str]]]
-    run: str
-    files: Mapping[str, str] = field(default_factory=dict)
+    name: str
+    plant: Plant
+    kinds: tuple[str, ...]
+    needs: str = "numpy"
+    seed: int = 0
 
-    @property
-    def touched(self) -> list[str]:
-        """Every file that the addition changes or makes."""
-        return sorted({*self.rows, *self.files})
 
-    def grow(self, root: Path) -> None:
-        """Make the copy; raises `AssertionError` for a text that a file does not have exactly once."""
-        for package in PACKAGES:
-            for path in (ROOT / package).rglob("*"):
-                to = root / path.relative_to(ROOT)
-                if path.is_file() and "__pycache__" not in path.parts:
-                    to.parent.mkdir(parents=True, exist_ok=True)
-                    os.link(path, to) if path.stat().st_dev == root.stat().st_dev else to.symlink_to(path)
-        for name, changes in self.rows.items():
-            text = (ROOT / name).read_text(encoding="utf-8")
-            for before, after in changes:
-                assert text.count(before) == 1, f"{name} has {before!r} {text.count(before)} times"
-                text = text.replace(before, after)
-            self._write(root / name, text)
-        for name, text in self.files.items():
-            self._write(root / name, text)
+def instead(patch: pytest.MonkeyPatch, original: Any, wrong: Any) -> None:
+    """Put a function in the place of another, wherever a module has taken it by name."""
+    for name, module in list(sys.modules.items()):
+        if name.startswith(("qsim_ex.", "qsim_ex_provider.", "qsim_ex_cirq.")):
+            for attribute, value in list(vars(module).items()):
+                if value is original:
+                    patch.setattr(module, attribute, wrong)
 
-    def _write(self, path: Path, text: str) -> None:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.unlink(missing_ok=True)  # a link, whose file stays as it is
-        path.write_text(text, encoding="utf-8")
 
-    def try_in(self, root: Path) -> str:
-        """Grow in a folder, run there, and return what that printed: the output of a failure."""
-        self.grow(root)
-        paths = os.pathsep.join(map(str, (root / "core", root, ROOT / "tests")))
-        given = {**os.environ, "PYTHONPATH": paths, "PYTHONDONTWRITEBYTECODE": "1"}
-        where = "import qsim_ex, pathlib\nassert pathlib.Path(qsim_ex.__file__).is_relative_to({!r})\n"
-        code = where.format(str(root)) + self.run
-        ran = subprocess.run(
-            [sys.executable, "-c", code], env=given, capture_output=True, text=True, check=False, cwd=root
-        )
-        return ran.stdout + ran.stderr
+def method(patch: pytest.MonkeyPatch, owner: type, name: str, wrong: Callable[..., Any]) -> None:
+    """Put a method in the place of another; it is given the right one as its first argument."""
+    right = getattr(owner, name)
+    patch.setattr(owner, name, lambda *given, **named: wrong(right, *given, **named))
+
+
+@contextmanager
+def on_the_cpu() -> Iterator[None]:
+    """Let all cases run on the CPU, where the faults are planted."""
+    quiet()
+    devices.cache_clear()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv(DEVICES, "cpu")
+        yield
+    devices.cache_clear()
+
+
+def first_found(fault: Fault, most: int) -> int | None:
+    """The seed of the first case that shows a fault, of so many; None if there is none.
+
+    The one where it was found last time is tried before the search, which takes minutes for some faults.
+    """
+    for seed in (fault.seed, *range(most)):
+        if outcome_of(drawn(seed, fault.kinds)).trouble is not None:
+            return seed
+    return None
+
+
+def check_found(fault: Fault, most: int) -> None:
+    """Assert that a fault shows within so many circuits, and is gone when it is taken out again."""
+    if not installed(fault.needs):
+        pytest.skip(f"needs {fault.needs}")
+    assert fault.seed < most
+    with pytest.MonkeyPatch.context() as patch:
+        fault.plant(patch)
+        seed = first_found(fault, most)
+    assert seed is not None
+    assert outcome_of(drawn(seed, fault.kinds)).trouble is None
