@@ -28,6 +28,18 @@ def test_the_text_is_the_explanation() -> None:
     assert "  1 sweep   tile 0-2" in TOLD
 
 
+@pytest.mark.parametrize("divided", [{}, {"max_memory": "1 KiB"}])
+def test_each_sweep_lists_its_register_blocks(divided: dict) -> None:
+    """An explanation has a line for every register block, also of a state in pieces."""
+    simulator = Simulator(device="gpu", **({"max_memory": "1 GiB"} | divided))
+    circuit = CircuitBuilder(10).gate("h", [0])
+    for wire in range(9):
+        circuit.gate("cx", [wire, wire + 1]).gate("rx", [wire], 0.3)
+    told = str(simulator.explain(circuit.build())).splitlines()
+    listed = [line for line in told if line.lstrip().startswith("registers ")]
+    assert len(listed) == simulator.summary(circuit.build()).register_blocks > 1
+
+
 def test_a_notebook_shows_a_table() -> None:
     """A step is a row with its number and its kind; labels of the user's are no markup."""
     shown, _ = DisplayFormatter().format(TOLD)

@@ -12,7 +12,7 @@ from qsim_ex import CircuitBuilder, Options, Simulator
 from qsim_ex.circuit.circuit import Circuit
 from qsim_ex.devices.gpu.shape import shape_of
 from qsim_ex.planning.cost.first_run import first_run
-from qsim_ex.planning.cost.rates import H200
+from qsim_ex.planning.cost.rates import H200, Rates
 from qsim_ex.planning.cost.step_cost import REGISTER_BLOCK, interpreted_work, item_work
 from qsim_ex.planning.cost.summary import summary
 from qsim_ex.planning.planner import make_plan
@@ -50,6 +50,20 @@ def test_a_first_run_takes_longer_than_later_ones() -> None:
     for sweep in plan.sweeps:
         items = [item for block in sweep.register_blocks for item in block.items]
         assert interpreted_work(sweep) >= sum(map(item_work, items)) + REGISTER_BLOCK * len(sweep.register_blocks)
+
+
+def test_only_a_first_run_has_the_rates_of_the_interpreter() -> None:
+    """A quicker interpreter shortens first runs alone, and quicker arithmetic of kernels later runs alone."""
+    (plan,) = Simulator(GPU).plans(ladder(28))
+
+    def times(rates: Rates) -> tuple[float, float]:
+        return first_run(plan, DOUBLE, rates).work, summary(plan, DOUBLE, rates).seconds
+
+    first, later = times(H200)
+    quick_first, same_later = times(replace(H200, interpreted=2 * H200.interpreted))
+    same_first, quick_later = times(replace(H200, fma=2 * H200.fma))
+    assert quick_first < first == same_first
+    assert quick_later < later == same_later
 
 
 def test_explain_tells_the_run_that_will_happen() -> None:

@@ -21,24 +21,25 @@ class StageCost:
 
     windows: how many windows are worked on, one after another. devices: how many devices have work.
     memory, fma: bytes read and written in memory, and multiply-adds, by all devices and for all windows.
+    work: seconds of the steps.
     peers: bytes sent from device to device, in all. sent, link: the most that one device sends or receives, and that
         goes over the link from one device to one other. layers: what goes over each layer of the network.
     host_in, host_out: bytes of the pass that begins with this stage.
-    work, moving: seconds of the steps, and of the exchange. copying: of the pass's copies without any work.
-    ends: the part of `copying` with which no work overlaps.
+    moving: seconds of the exchange. copying: of the pass's copies without any work. ends: the part of `copying` with
+        which no work overlaps.
     """
 
-    windows: int = 1
-    devices: int = 1
-    memory: float = 0.0
-    fma: float = 0.0
+    windows: int
+    devices: int
+    memory: float
+    fma: float
+    work: float
     peers: float = 0.0
     sent: float = 0.0
     link: float = 0.0
     layers: tuple[LayerCost, ...] = ()
     host_in: float = 0.0
     host_out: float = 0.0
-    work: float = 0.0
     moving: float = 0.0
     copying: float = 0.0
     ends: float = 0.0
