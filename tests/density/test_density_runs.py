@@ -237,6 +237,18 @@ def test_parts_are_computed_by_themselves() -> None:
     assert values[0][0, 1].real == pytest.approx((rho.diagonal() @ z).real, abs=1e-14)
 
 
+@pytest.mark.parametrize("separate", [False, True])
+def test_values_are_real_where_all_coefficients_are(separate: bool) -> None:
+    """Expectation values are real numbers, and complex ones if any observable has a complex coefficient."""
+    simulator = Simulator(device="cpu", method="density_matrix", separate=separate)
+    real, other = PauliSum.from_labels({"IZIIIZ": -1.0}), PauliSum.from_labels({"IIXIXI": 1 - 1j})
+    kinds = [
+        simulator.run_batch(in_parts(measured=False), observables=sums).values.dtype.kind
+        for sums in ((real, real), (real, other))
+    ]
+    assert kinds == ["f", "c"]
+
+
 def test_many_parts_take_the_memory_of_the_largest() -> None:
     """40 wires in pairs: every pair is correlated in every shot but for its noise."""
     builder = CircuitBuilder(40, 40)

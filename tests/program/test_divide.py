@@ -97,6 +97,25 @@ def test_choices_stand_at_as_few_branch_points_as_their_wires_allow() -> None:
     assert program.recorded == {0: 0, 1: 2}
 
 
+def test_a_measurement_may_follow_a_save_at_once() -> None:
+    """The outcomes after a save stand at the branch point behind it, whether or not a gate is between the two."""
+    builder = CircuitBuilder(1, 1).gate("h", [0]).save("a").measure([0], [0]).gate("h", [0])
+    save, *_, choice, gate = program_of(builder.build().structure).nodes[1:]
+    assert isinstance(save, Save)
+    assert isinstance(choice, BranchPoint)
+    assert [one.kind for one in choice.choices] == ["measure"]
+    assert isinstance(gate, Segment)
+
+
+def test_measurements_before_a_block_of_gates_are_made_at_the_end() -> None:
+    """A block that holds nothing but gates parts no shots, so that measurements before it are moved to the end."""
+    builder = CircuitBuilder(3, 20).gate("h", [0]).measure([0], [0])
+    with builder.condition(range(1, 20), [5]):
+        builder.gate("x", [2])
+    program = program_of(builder.measure([2], [1]).build().structure)
+    assert (program.measured, program.choices) == ({0: 0, 1: 2}, ())
+
+
 def _misread(*groups: tuple[int, ...]) -> tuple[ReadoutError, ...]:
     return tuple(
         ReadoutError(group, confusion(np.full((1 << len(group),) * 2, 0.5 ** len(group)), len(group)))

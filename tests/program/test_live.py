@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from qsim_ex import CircuitBuilder, Expression
+from qsim_ex.program.choices import Conditioned
 from qsim_ex.program.divide import program_of
 from qsim_ex.program.live import live_columns
 from qsim_ex.program.program import Fork, Join, RoundBegin
@@ -40,3 +41,22 @@ def test_what_is_overwritten_first_is_not_live() -> None:
     fork = next(place for place, node in enumerate(program.nodes) if isinstance(node, Fork))
     assert len(live[fork]) == 3
     assert live[0] == ()
+
+
+def test_a_bit_lives_until_the_last_gate_under_a_condition_on_it() -> None:
+    """Branches that differ in it have different futures until then, and the same one afterwards."""
+    builder = CircuitBuilder(2, 1)
+    with builder.once():
+        builder.gate("h", [0]).measure([0], [0])
+    with builder.condition([0], [1]):
+        builder.gate("x", [1])
+    program = program_of(builder.build().structure)
+    (conditioned,) = (
+        place
+        for place in program.segment_places
+        if any(isinstance(one, Conditioned) for one in program.segment_at(place).operands.inserted)
+    )
+    (source,) = program.segment_at(conditioned).operands.inserted[0].sources
+    live = live_columns(program, False)
+    assert live[conditioned] == (source % (len(program.choices) + program.readings),)
+    assert live[conditioned + 1] == ()

@@ -99,6 +99,7 @@ def test_the_same_instructions_are_left_however_it_is_divided(how: Any) -> None:
     found = separated(builder, how=how)
     wires = {"apart": [(1,), (3,)], "together": [(1, 3)], "whole": [(0, 1, 2, 3, 4)]}[how]
     assert [part.wires for part in found.parts] == wires
+    assert found.alone is (None if how == "apart" else found.parts[0])
     names = [one.name for part in range(len(wires)) for one in instructions(found, part)]  # type: ignore[union-attr]
     assert sorted(names) == ["h", "rzz", "x"]
 
@@ -238,6 +239,17 @@ def test_misread_bits_are_measured_and_joined_by_group() -> None:
     assert wires_of_parts(builder) == [(1,)]
 
 
+def test_a_condition_on_a_misread_bit_keeps_its_measurement_in_the_part() -> None:
+    """A bit that a condition reads parts two registers, unless it is misread: then it is read once, for both."""
+    builder = CircuitBuilder(4, 1).gate("h", [0]).gate("cx", [0, 1]).gate("h", [2]).gate("cx", [2, 3]).measure([0], [0])
+    with builder.condition([0], [1]):
+        builder.gate("x", [2])
+    with parting_everything():
+        assert [part.members for part in separated(builder).parts] == [(0, 1), (2, 3)]
+        (part,) = separated(builder, groups=misread(builder, (0,))).parts
+    assert part.members == (0, 1, 2, 3)
+
+
 # --- live ranges of wires ---------------------------------------------------------------------------------------------
 
 
@@ -248,6 +260,15 @@ def test_a_reset_wire_may_join_another_part() -> None:
     assert [part.wires for part in found.parts] == [(0, 1), (1, 2)]
     assert found.place == {0: (0, 0), 1: (1, 0), 2: (1, 1)}
     assert isinstance(instructions(found, 0)[-1], Reset)
+
+
+def test_a_wire_that_was_only_measured_begins_anew_after_a_reset() -> None:
+    """Its first outcome is misread together with that of another register, which its later gates do not join."""
+    builder = CircuitBuilder(5, 2).measure([0], [0]).reset([0]).gate("h", [0]).gate("cx", [0, 2])
+    builder.gate("h", [1]).gate("cx", [1, 3]).measure([1], [1])
+    with builder.condition([0], [1]):
+        builder.gate("h", [4])
+    assert wires_of_parts(builder, groups=misread(builder, (0, 1))) == [(0, 1, 3, 4), (0, 2)]
 
 
 def test_a_wire_that_is_reset_for_good_is_0_at_the_end() -> None:

@@ -305,3 +305,21 @@ def test_a_watcher_is_told_everything(deployment: str) -> None:
     counted += [*result.facts.get("bytes_from_host", ()), *result.facts.get("bytes_to_host", ())]
     assert 0 <= last.bytes_moved <= sum(counted)  # sampling reads host memory after the last step
     assert (last.bytes_moved > 0) == (deployment != "single")
+
+
+def test_a_run_goes_on_behind_each_outcome(tmp_path: Path) -> None:
+    """A run that is stopped after a measurement on the way goes on with its outcome, be it 0 or 1."""
+    builder = CircuitBuilder(5, 2).gate("h", [0]).measure([0], [0])
+    for wire in (0, 1, 2, 3, 4, 0):
+        builder.gate("ry", [wire], 0.4 + wire).gate("cx", [wire, (wire + 1) % 5])
+    made, deployment = builder.measure([4], [1]).build(), "migrated, one window"
+    seen: list[int] = []
+    whole = run(None, deployment, made, seed=3, progress=lambda done, _total: seen.append(done))
+    outcomes = set()
+    for stop in (seen[len(seen) // 3], seen[-2]):
+        path = tmp_path / str(stop)
+        with pytest.raises(KeyboardInterrupt):
+            run(path, deployment, made, seed=3, progress=stop_after(stop))
+        outcomes.add(saved_state.look(path).about["branch"]["outcomes"][0])
+        assert np.array_equal(run(path, deployment, made, seed=3).packed, whole.packed)
+    assert outcomes == {0, 1}

@@ -174,3 +174,14 @@ def test_explained_steps_are_those_that_run() -> None:
         told = simulator.explain_gradient(sweep, sums)
         simulator.gradient(sweep, sums)
         assert sum(len(chart.steps) for chart in told.charts) == seen[-1]
+
+
+@pytest.mark.parametrize("wires", [6, 7])
+def test_an_explanation_is_of_a_state_and_its_cotangent(wires: int) -> None:
+    """Pieces hold a wire more than the state has; nothing is there of the cotangent forward, and all the way back."""
+    sweep, sums = layers(wires, 4, bindings=1), observables(wires, 1, 4)
+    told = Simulator(device="cpu", virtual_peers=4).explain_gradient(sweep, sums)
+    assert f"4 sub state vectors of {wires + 1 - 2} wires" in told
+    forward, back = told.charts
+    assert all(column.absent >> wires - 2 & 1 for column in forward.columns)
+    assert not any(column.absent for column in back.columns)

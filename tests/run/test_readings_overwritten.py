@@ -205,3 +205,17 @@ def test_bits_that_a_condition_read_are_not_read_anew(method: Method) -> None:
         simulator.run(builder.measure([2], [0]).build(), 5, readout=errors)
     both = builder.measure([1], [2]).build()
     assert simulator.run(both, 5, readout=errors).shots == 5
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_a_condition_beside_blocks_acts_on_what_the_shot_tells(method: Method) -> None:
+    """In a circuit with a block a bit is misread once, and a gate follows what was read then."""
+    builder = CircuitBuilder(2, 2).gate("x", [0]).measure([0], [0])
+    with builder.once():
+        builder.reset([1])
+    with builder.condition([0], [1]):
+        builder.gate("x", [1])
+    circuit, error = builder.measure([1], [1]).build(), (ReadoutError((0,), ONE),)
+    counts = Simulator(device="cpu", method=method).run(circuit, SHOTS, seed=3, readout=error).counts()
+    assert set(counts) == {0b00, 0b11}
+    assert abs(counts[0b11] - SHOTS * ONE[1, 1]) <= 5 * np.sqrt(SHOTS * ONE[1, 0] * ONE[1, 1])

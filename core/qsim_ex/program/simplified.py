@@ -84,7 +84,6 @@ class Simplifier:
         self._used = 0  # the mask of the wires that instructions act on since they were reset
         self._touched = 0  # of these, without those that were only measured
         self._random: set[int] = set()  # classical bits that may be 1
-        self._stream = 0
         every = zip(structure.instructions, structure.acted, structure.first_streams, strict=False)
         for instruction, acted, self._stream in every:
             self._follow(instruction, acted)
