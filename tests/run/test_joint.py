@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from support.measured_often import measured_often, parting_everything, teleportations
 from support.noisy_circuits import KINDS
 
-from qsim_ex import CircuitBuilder, PauliString, PauliSum, ReadoutError, Simulator, thresholds
+from qsim_ex import CircuitBuilder, PauliString, PauliSum, ReadoutError, Simulator, bit_flip, thresholds
 from qsim_ex.circuit.circuit import Circuit
-from qsim_ex.errors import NotSupported, OutOfMemory
+from qsim_ex.errors import MeasurementError, NotSupported, OutOfMemory
 from qsim_ex.observe.joint import ProbabilityTable
 from qsim_ex.run import joint
 
@@ -265,6 +265,20 @@ def test_the_result_says_how_the_circuit_was_divided() -> None:
     assert metadata["parts"] == [[0, 2], [1, 3]]
     assert metadata["idle_wires"] == 0
     assert "2 separate parts" in metadata["separation"]
+
+
+@pytest.mark.parametrize("joins", [False, True])
+def test_shots_need_a_measurement(joins: bool) -> None:
+    """A circuit that measures nothing has values and no shots, with idle wires or without; an idle wire's bit is 0."""
+    builder = CircuitBuilder(2, 1).gate("h", [0])
+    if joins:
+        builder.gate("cx", [0, 1])
+    circuit = builder.channel(bit_flip(0.1), [0]).build()
+    assert SEPARATE.run_batch(circuit, observables=[PauliSum.from_labels({"II": 1.0})]).values.tolist() == [[1.0]]
+    with pytest.raises(MeasurementError, match="a circuit that measures nothing"):
+        SEPARATE.run(circuit, shots=5)
+    if not joins:
+        assert SEPARATE.run(builder.measure([1], [0]).build(), shots=5).counts() == {0: 5}
 
 
 def test_an_explanation_lists_the_parts() -> None:

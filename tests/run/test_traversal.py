@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import functools
 from dataclasses import replace
+from typing import Any
+from unittest.mock import patch
 
 import numpy as np
 import pytest
@@ -13,6 +15,7 @@ from qsim_ex import CircuitBuilder, Options, PauliString, PauliSum, Simulator, e
 from qsim_ex.circuit.circuit import Circuit
 from qsim_ex.circuit.noise import channels as noise
 from qsim_ex.circuit.ops import Measure
+from qsim_ex.placement.batch import Batch
 
 ALL = (*KINDS, "measure", "reset", "condition")
 STRINGS = [PauliSum((PauliString(x, z),)) for x, z in ((0, 1), (0, 6), (1, 0), (3, 1), (5, 2), (6, 7), (0, 7), (4, 4))]
@@ -124,6 +127,24 @@ def test_a_condition_on_a_bit_that_was_never_measured() -> None:
     with builder.condition([1, 0], [0]):
         builder.gate("x", [1])
     assert Simulator(device="cpu").run(builder.measure([0, 1], [0, 1]).build(), 20).counts() == {2: 20}
+
+
+def test_a_state_that_is_set_is_handed_on_once() -> None:
+    """However many branches are set to it, one binding's state is read once; each of two bindings has its own."""
+    builder = CircuitBuilder(2, 2).gate("h", [0]).measure([0], [0])
+    circuit = builder.set_statevector([0.6, 0, 0, 0.8]).measure([1], [1]).build()
+    rows: list[tuple[int, int]] = []
+    overwrite = Batch.overwrite
+
+    def noted(batch: Batch, amplitudes: Any) -> None:
+        rows.append((batch.rows, len(amplitudes)))
+        overwrite(batch, amplitudes)
+
+    with patch.object(Batch, "overwrite", noted):
+        for count in (1, 2):
+            operands = np.repeat(circuit.operands, count, axis=0)
+            Simulator(device="cpu").run_batch(circuit, operands, shots=50, seeds=1)
+    assert rows == [(2, 1), (4, 4)]
 
 
 CONDITIONS_REFUSED: dict[str, tuple[list[int], list[int], type[Exception], str]] = {

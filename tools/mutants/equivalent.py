@@ -30,6 +30,21 @@ PROVED: Mapping[tuple[str, str, str], str] = {
         "return result_of(run, collector, workers, seeds, (planned - began, ended - began))",
         "return result_of(run, collector, workers, seeds, (planned % began, ended - began))",
     ): "times count from when the machine started, and planning takes less time than it has run",
+    (
+        f"{_ENGINE}run/pipeline.py",
+        "return _simulated(over_ranks.quiet(ranks, call), inputs, over_ranks.seeds_heard(call, bound, wheres[0].heard))",
+        "return _simulated(over_ranks.quiet(ranks, call), inputs, over_ranks.seeds_heard(call, bound, wheres[ -1].heard))",
+    ): "there are several places only where each holds whole states, and what ranks share has one",
+    (
+        f"{_ENGINE}program/divide.py",
+        "if wires is None and not {*map(type, instructions[:end])} <= {Op, Permutation}:",
+        "if wires is None or not {*map(type, instructions[:end])} <= {Op, Permutation}:",
+    ): "a circuit that is left to the divider has the same program, made in more time",
+    (
+        f"{_ENGINE}program/kraus.py",
+        "return _kraus(operands[at : at + width].tobytes(), choice.count, choice.product and len(choice.wires) > 1)",
+        "return _kraus(operands[at : at + width].tobytes(), choice.count, choice.product and len(choice.wires) >= 1)",
+    ): "the factors of a matrix on one wire are the matrix itself, found in more time",
 }
 """For a file, its lines and the mutant's lines: the reason that both do the same."""
 

@@ -135,7 +135,7 @@ def kraus_of(choice: Choice, operands: Complex) -> Kraus:
     if choice.kind != "channel":
         return _projections(choice.kind)
     at, width = choice.operand, choice.count * 4 ** len(choice.wires)
-    return _kraus(operands[at : at + width].tobytes(), choice.count, choice.product)
+    return _kraus(operands[at : at + width].tobytes(), choice.count, choice.product and len(choice.wires) > 1)
 
 
 @lru_cache(maxsize=2)
