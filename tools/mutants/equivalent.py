@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from tools.mutants.mutant import Mutant
 
 _ENGINE = "core/qsim_ex/"
+_SIMULATED = "return _simulated(over_ranks.quiet(ranks, call), inputs,"
 
 PROVED: Mapping[tuple[str, str, str], str] = {
     (f"{_ENGINE}program/simplified.py", "before = -1", "before = - 2"): "any number below the least length, 0, does",
@@ -32,9 +33,9 @@ PROVED: Mapping[tuple[str, str, str], str] = {
     ): "times count from when the machine started, and planning takes less time than it has run",
     (
         f"{_ENGINE}run/pipeline.py",
-        "return _simulated(over_ranks.quiet(ranks, call), inputs, over_ranks.seeds_heard(call, bound, wheres[0].heard))",
-        "return _simulated(over_ranks.quiet(ranks, call), inputs, over_ranks.seeds_heard(call, bound, wheres[ -1].heard))",
-    ): "there are several places only where each holds whole states, and what ranks share has one",
+        f"{_SIMULATED} over_ranks.seeds_heard(call, bound, wheres[0].heard))",
+        f"{_SIMULATED} over_ranks.seeds_heard(call, bound, wheres[ -1].heard))",
+    ): "several places are of whole states, each of one rank alone, so that the seeds drawn for any of them do",
     (
         f"{_ENGINE}program/divide.py",
         "if wires is None and not {*map(type, instructions[:end])} <= {Op, Permutation}:",
