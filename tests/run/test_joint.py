@@ -282,7 +282,7 @@ def test_shots_need_a_measurement(joins: bool) -> None:
 
 
 def test_an_explanation_lists_the_parts() -> None:
-    """Parts with one structure are explained once, and the plans are those of all parts."""
+    """Parts with one structure are explained once, and the plans and their costs are those of all parts."""
     circuit = bell_pairs(3)
     told = SEPARATE.explain(circuit)
     assert "3 separate parts of 2, 2, 2 wires" in told
@@ -290,6 +290,7 @@ def test_an_explanation_lists_the_parts() -> None:
     assert [plan.num_wires for plan in SEPARATE.plans(circuit)] == [2, 2, 2]
     assert [plan.num_wires for plan in TOGETHER.plans(circuit)] == [6]
     assert SEPARATE.summary(circuit).bytes_moved < TOGETHER.summary(circuit).bytes_moved
+    assert SEPARATE.summary(circuit).gates == TOGETHER.summary(circuit).gates == 6
 
 
 @pytest.mark.parametrize("values", [(0b1, 0b1100), range(1, 1 << 12)])
