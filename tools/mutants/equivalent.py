@@ -30,6 +30,11 @@ PROVED: Mapping[tuple[str, str, str], str] = {
         "return result_of(run, collector, workers, seeds, (planned - began, ended - began))",
         "return result_of(run, collector, workers, seeds, (planned % began, ended - began))",
     ): "times count from when the machine started, and planning takes less time than it has run",
+    (
+        f"{_ENGINE}kernels/cuda/write/diagonals.py",
+        "factors[r] = entry, at.get(constants[r], 0)",
+        "factors[r] = entry, at.get(constants[r], 1)",
+    ): "only 0 and -1 have no place, by which amplitudes are cleared or negated without reading a number",
 }
 """For a file, its lines and the mutant's lines: the reason that both do the same."""
 
