@@ -35,6 +35,16 @@ PROVED: Mapping[tuple[str, str, str], str] = {
         "factors[r] = entry, at.get(constants[r], 0)",
         "factors[r] = entry, at.get(constants[r], 1)",
     ): "only 0 and -1 have no place, by which amplitudes are cleared or negated without reading a number",
+    (
+        f"{_ENGINE}placement/windows/pipeline.py",
+        "return matrix.reshape(piece.times, -1)[:, column * self._slice : column * self._slice + k]",
+        "return matrix.reshape(piece.times, - 2)[:, column * self._slice : column * self._slice + k]",
+    ): "NumPy takes any negative length for the one that it finds",
+    (
+        f"{_ENGINE}placement/windows/rehearsal.py",
+        "in_host_memory = False",
+        "in_host_memory = True",
+    ): "a rehearsal is told how much memory it may use, and only where that is not told it counts where memory lies",
 }
 """For a file, its lines and the mutant's lines: the reason that both do the same."""
 
