@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from tools.mutants.mutant import Mutant
 
 _ENGINE = "core/qsim_ex/"
+_SQUARE = "if not (len(shape) == 2 and shape[0] == shape[1] <= thresholds.now.checked_rows"
 
 PROVED: Mapping[tuple[str, str, str], str] = {
     (f"{_ENGINE}program/simplified.py", "before = -1", "before = - 2"): "any number below the least length, 0, does",
@@ -45,6 +46,11 @@ PROVED: Mapping[tuple[str, str, str], str] = {
         "in_host_memory = False",
         "in_host_memory = True",
     ): "a rehearsal is told how much memory it may use, and only where that is not told it counts where memory lies",
+    (
+        f"{_ENGINE}circuit/matrices.py",
+        f"{_SQUARE} and shape[0].bit_count() == 1):",
+        f"{_SQUARE} and shape[ 1].bit_count() == 1):",
+    ): "both lengths are equal where that is asked",
 }
 """For a file, its lines and the mutant's lines: the reason that both do the same."""
 
