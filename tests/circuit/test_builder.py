@@ -41,6 +41,12 @@ def test_pauli_rotation(paulis: str, angle: float) -> None:
     assert found == pytest.approx(expm(-0.5j * angle * product), abs=1e-12)
 
 
+def test_a_circuit_has_no_bits_unless_it_is_given_some() -> None:
+    """A builder that is given no number of classical bits makes a circuit without any."""
+    circuit = CircuitBuilder(2).gate("h", [0]).build()
+    assert (circuit.num_qubits, circuit.num_clbits) == (2, 0)
+
+
 def test_controls_with_wanted_values() -> None:
     """A gate acts exactly where every control has its control value."""
     found = matrix(CircuitBuilder(3).gate("ry", [0], 0.7, controls=[1, 2], control_values=0b10))

@@ -52,6 +52,28 @@ def test_zeros_are_dropped() -> None:
     assert channel.count == 2
 
 
+def test_an_array_may_change_after_it_was_appended() -> None:
+    """A channel has the matrices that its array held when it was appended, though the same array is appended again."""
+    kraus = np.array(FLIP)
+    builder = CircuitBuilder(1).channel(kraus, [0])
+    kraus[...] = DAMPING
+    circuit = builder.channel(kraus, [0]).build()
+    first, second = (one for one in circuit.instructions if isinstance(one, Channel))
+    for channel, expected in ((first, FLIP), (second, DAMPING)):
+        assert np.array_equal(circuit.operands[0, channel.operand : channel.operand + 8].reshape(2, 2, 2), expected)
+
+
+def test_a_product_of_channels_is_told_apart() -> None:
+    """A channel is a product exactly if each of its matrices is a Kronecker product of matrices on single wires."""
+    product = np.array([np.kron(a, b) for a in FLIP for b in DAMPING])
+    swap = np.eye(4)[[0, 2, 1, 3]]
+    joint = np.sqrt(0.5) * np.array([np.eye(4), swap])
+    for kraus, expected in ((product, True), (joint, False)):
+        (channel,) = CircuitBuilder(2).channel(kraus, [0, 1]).build().instructions
+        assert isinstance(channel, Channel)
+        assert channel.product is expected
+
+
 def test_one_matrix_is_unitary() -> None:
     """A channel that leaves nothing to chance becomes a unitary operation."""
     (op,) = CircuitBuilder(1).channel([X, 0 * X], [0], name="sure").build().instructions

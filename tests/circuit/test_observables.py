@@ -7,8 +7,8 @@ from functools import reduce
 import numpy as np
 import pytest
 
-from qsim_ex import ParameterSweepBuilder, PauliSum, Simulator, reference
-from qsim_ex.errors import MatrixError, NotSupported
+from qsim_ex import ParameterSweepBuilder, PauliString, PauliSum, Simulator, reference
+from qsim_ex.errors import CircuitError, MatrixError, NotSupported
 
 PAULIS = {
     (0, 0): np.eye(2),
@@ -58,3 +58,10 @@ def test_refused() -> None:
         PauliSum.from_matrix(drawn(4), [0, 1, 2])
     with pytest.raises(NotSupported, match="6 wires"):
         PauliSum.from_matrix(np.eye(128), range(7))
+
+
+@pytest.mark.parametrize("terms", [[PauliString(1, 0)], ("ZZ",), None], ids=["list", "labels", "None"])
+def test_terms_are_a_tuple_of_strings(terms: object) -> None:
+    """A sum of anything but a tuple of Pauli strings is refused, and the error says how to make one of labels."""
+    with pytest.raises(CircuitError, match=r"expected a tuple of PauliStrings, got .*from_labels"):
+        PauliSum(terms)  # type: ignore[arg-type]

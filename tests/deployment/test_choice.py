@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from qsim_ex.deployment.choice import candidates, deploy
 from qsim_ex.devices.memory import state_bytes
+from qsim_ex.display.amounts import human
 from qsim_ex.errors import OptionError, OutOfMemory
 from qsim_ex.options import Options
 from qsim_ex.options.network import LINKS
@@ -50,6 +51,17 @@ def test_the_smallest_that_fits(wires: int, count: int, host: int, kind: str, lo
     found = deploy(wires, Options(precision="single"), gpus(count, host=host))
     assert (found.kind, found.levels.local, len(found.devices)) == (kind, local, devices)
     assert fits(found, gpus(count, host=host))
+
+
+def test_a_placement_is_described_in_a_line() -> None:
+    """The description says how the state is divided, the bytes of each device, those of the host if any, and why."""
+    one, many = (deploy(wires, Options(precision="single"), gpus(1)) for wires in (20, 35))
+    assert one.describe() == f"single: 1 state vector, {human(one.device_bytes)} on each device ({one.reason})"
+    device, host = human(many.device_bytes), human(many.host_bytes)
+    assert many.describe() == (
+        f"migrated: 8 sub state vectors of 32 wires, {device} on each device, {host} on the host ({many.host_memory}) "
+        f"({many.reason})"
+    )
 
 
 def test_every_table_of_free_bytes() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -9,6 +10,7 @@ import pytest
 
 from qsim_ex.devices import discover
 from qsim_ex.errors import DeviceError
+from qsim_ex.options import Options
 
 
 class Driver:
@@ -60,4 +62,29 @@ def test_free_memory_is_asked_again_for_a_large_state(monkeypatch: pytest.Monkey
 
     monkeypatch.setattr(discover, "monotonic", lambda: next(now))
     device: Any = Asked()
-    assert [discover.free_bytes(device, needed) for needed in (1, 100, 101, 1)] == [6400, 6400, 3200, 1600]
+    assert [discover.free_bytes(device, needed) for needed in (0, 100, 101, 1)] == [6400, 6400, 3200, 1600]
+
+
+@pytest.fixture
+def two_gpus(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A machine that lists two GPUs, of which each is its number."""
+    monkeypatch.setattr(discover, "gpu_missing", lambda: None)
+    monkeypatch.setattr(discover, "gpu_count", lambda: 2)
+    monkeypatch.setattr(discover, "gpu", lambda number: number)
+
+
+@pytest.mark.usefixtures("two_gpus")
+def test_devices_that_are_asked_for_are_there() -> None:
+    """The first of `devices` has to be a GPU that the driver lists; the error says what was asked for."""
+    assert discover.choose(20, Options(devices=(1, 0))) == (1, "asked for")
+    for first in (2, 3):
+        with pytest.raises(DeviceError, match=re.escape(f"devices=[{first}, 0]: ")):
+            discover.choose(20, Options(devices=(first, 0)))
+
+
+@pytest.mark.usefixtures("two_gpus")
+def test_a_small_state_is_simulated_on_the_cpu() -> None:
+    """The reason says how many wires there are, and how many states if there are several; all amplitudes count."""
+    told = [discover.choose(discover.GPU_FROM - 2, Options(), states)[1] for states in (1, 3, 4)]
+    wires = f"{discover.GPU_FROM - 2} wires are faster on the CPU (a GPU is taken from {discover.GPU_FROM} wires up)"
+    assert told == [f"auto: {wires}", f"auto: 3 states of {wires}", "auto: a GPU is present"]

@@ -233,6 +233,18 @@ def test_cancel_and_release() -> None:
     assert far(amplitudes(other), np.eye(1, 256)[0]) == 0
 
 
+@pytest.mark.parametrize("scenario", ["whole", "spread"])
+def test_an_exposed_state_has_arrived(scenario: str) -> None:
+    """All slices of an exposed state have their amplitudes, and no copy is under way any more."""
+    machine = Machine()
+    division = Division(8, Levels(5, slice=2), 3, scenario, 4, 16 << 2)
+    state = division.state(LateDevice(machine))
+    psi = random_filled(state)
+    state.expose()
+    assert machine.idle()
+    assert np.array_equal(np.concatenate([state.slice_at(number) for number in range(64)]), psi)
+
+
 def _passes(division: Division):
     """Two passes with one sweep each."""
     builder = CircuitBuilder(division.n)

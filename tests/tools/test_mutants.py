@@ -60,6 +60,13 @@ def test_a_mutant_that_no_test_tells_apart_survives(tests: Checkout) -> None:
     assert result(tests, ">=").outcome == "survived"
 
 
+def test_tests_that_are_not_found_say_nothing_of_a_mutant(tests: Checkout) -> None:
+    """Tests that pytest does not find are an error, since a mutant would count as a survivor without having run."""
+    mutant, names = mutant_with("<"), [NAME, NAME.replace("larger", "gone")]
+    with pytest.raises(ValueError, match="test_gone"):
+        outcome(tests, mutant, {mutant.path: mutant.text.encode()}, names, lambda _name: 0.5)
+
+
 def test_a_mutant_that_never_ends_is_killed(tests: Checkout, monkeypatch: pytest.MonkeyPatch) -> None:
     """A mutant whose tests do not end counts as killed when their time is over."""
     monkeypatch.setattr("tools.mutants.runner.LEAST_SECONDS", 0.5)
@@ -94,13 +101,16 @@ def test_cores_are_shared_out(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_python_is_changed_where_it_computes() -> None:
-    """Annotations and promises of dataclasses are no place for a mutant; signs and numbers are."""
+    """Annotations, promises of dataclasses and defaults of abstract methods are no place for a mutant; numbers are."""
     pytest.importorskip("cosmic_ray", reason="needs cosmic-ray, which the extra dev has")
     from tools.mutants import python
 
     source = "@dataclass(frozen=True)\nclass A:\n    x: int | None = 1\n\n    def f(self, y: int | None): return y"
     assert python.meaning(source) == python.meaning(source.replace("int | None", "int & None").replace("True", "False"))
     assert python.meaning(source) != python.meaning(source.replace("= 1", "= 2"))
+    abstract = 'def f(x=1, *, y=False):\n    """What it does."""\n'
+    assert python.meaning(abstract) == python.meaning(abstract.replace("1", "2").replace("False", "True"))
+    assert python.meaning(f"{abstract}    return x") != python.meaning(f"{abstract.replace('1', '2')}    return x")
 
 
 def test_cpp_is_changed_where_it_computes() -> None:

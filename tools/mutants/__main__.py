@@ -54,7 +54,7 @@ def main() -> int:
             campaign(crew, record, of_seed, given.python, of_python, again=given.again),
             campaign(crew, record, of_seed_cpp, given.cpp, of_cpp, again=given.again),
         ]
-        killers = sorted({one.by for one in itertools.chain(*results) if "::" in one.by})
+        killers = sorted({one.by for one in itertools.chain(*results) if one.by.startswith("tests/")})
         parts = [killers[k :: given.processes] for k in range(given.processes)]
         failing = crew.map(
             lambda tests, names: tests.failing(names, 60 + runner.SLOWER * sum(map(reach.length, names))), parts

@@ -8,6 +8,7 @@ from tools.mutants.mutant import Mutant
 
 _ENGINE = "core/qsim_ex/"
 _SIMULATED = "return _simulated(over_ranks.quiet(ranks, call), inputs,"
+_SQUARE = "if not (len(shape) == 2 and shape[0] == shape[1] <= thresholds.now.checked_rows"
 
 PROVED: Mapping[tuple[str, str, str], str] = {
     (f"{_ENGINE}program/simplified.py", "before = -1", "before = - 2"): "any number below the least length, 0, does",
@@ -46,6 +47,26 @@ PROVED: Mapping[tuple[str, str, str], str] = {
         "return _kraus(operands[at : at + width].tobytes(), choice.count, choice.product and len(choice.wires) > 1)",
         "return _kraus(operands[at : at + width].tobytes(), choice.count, choice.product and len(choice.wires) >= 1)",
     ): "the factors of a matrix on one wire are the matrix itself, found in more time",
+    (
+        f"{_ENGINE}kernels/cuda/write/diagonals.py",
+        "factors[r] = entry, at.get(constants[r], 0)",
+        "factors[r] = entry, at.get(constants[r], 1)",
+    ): "only 0 and -1 have no place, by which amplitudes are cleared or negated without reading a number",
+    (
+        f"{_ENGINE}placement/windows/pipeline.py",
+        "return matrix.reshape(piece.times, -1)[:, column * self._slice : column * self._slice + k]",
+        "return matrix.reshape(piece.times, - 2)[:, column * self._slice : column * self._slice + k]",
+    ): "NumPy takes any negative length for the one that it finds",
+    (
+        f"{_ENGINE}placement/windows/rehearsal.py",
+        "in_host_memory = False",
+        "in_host_memory = True",
+    ): "a rehearsal is told how much memory it may use, and only where that is not told it counts where memory lies",
+    (
+        f"{_ENGINE}circuit/matrices.py",
+        f"{_SQUARE} and shape[0].bit_count() == 1):",
+        f"{_SQUARE} and shape[ 1].bit_count() == 1):",
+    ): "both lengths are equal where that is asked",
 }
 """For a file, its lines and the mutant's lines: the reason that both do the same."""
 

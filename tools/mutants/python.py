@@ -132,7 +132,7 @@ def _parsed(source: str) -> object:
 
 
 class _Bare(ast.NodeTransformer):
-    """Takes out what computes nothing: annotations, and what `PROMISES` and `CACHES` name."""
+    """Takes out what computes nothing: annotations, defaults of methods without a body, `PROMISES` and `CACHES`."""
 
     def visit_arg(self, node: ast.arg) -> ast.arg:
         node.annotation = None
@@ -144,6 +144,8 @@ class _Bare(ast.NodeTransformer):
 
     def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
         node.returns = None
+        if _only_text(node.body):
+            node.args.defaults, node.args.kw_defaults = [], [None] * len(node.args.kwonlyargs)
         node.decorator_list = [one for one in node.decorator_list if not CACHES & set(_words(one))]
         return self.generic_visit(node)
 
@@ -152,6 +154,11 @@ class _Bare(ast.NodeTransformer):
 
     def visit_If(self, node: ast.If) -> ast.AST | None:
         return None if "TYPE_CHECKING" in _words(node.test) else self.generic_visit(node)
+
+
+def _only_text(body: list[ast.stmt]) -> bool:
+    """Return whether a function has a docstring and nothing else, as one of a protocol or an abstract one has."""
+    return len(body) == 1 and isinstance(body[0], ast.Expr) and isinstance(body[0].value, ast.Constant)
 
 
 def _words(node: ast.AST) -> Iterator[str]:

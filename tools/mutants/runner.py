@@ -30,6 +30,9 @@ SLOWER = 3
 LEAST_SECONDS = 20.0
 """How much of a processor's time tests may take at least, until they count as some that never end."""
 
+NOT_FOUND = 4
+"""The status of pytest that runs no test at all, since it does not find one of them."""
+
 FUNCTIONS = 12
 """Of how many tests all cases are run before a mutant counts as a survivor."""
 
@@ -42,7 +45,8 @@ class Checkout:
 
     def __init__(self, folder: Path, imported: Sequence[str] = FRAMEWORKS, cores: Sequence[int] = ()) -> None:
         self.folder = folder
-        paths = os.pathsep.join([str(folder / "core"), str(folder), str(ROOT)])
+        given = os.environ.get("PYTHONPATH", "").split(os.pathsep)  # where frameworks may be
+        paths = os.pathsep.join([str(folder / "core"), str(folder), str(ROOT), *filter(None, given)])
         env = {**os.environ, "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "PYTHONPATH": paths}
         for name in (sampled.REACH, sampled.CORES, "PYTHONDONTWRITEBYTECODE"):
             env.pop(name, None)
@@ -142,7 +146,10 @@ def outcome(
         limit = LEAST_SECONDS + SLOWER * sum(map(seconds, chunk))
         with tests.holding(held):
             code, by = tests.run(chunk, limit)
-        if code and (by or tests.run(chunk, limit)[0] == 0):  # the product itself may be too slow for that limit
+        known = tests.run(chunk, limit)[0] if code and not by else 0
+        if known == NOT_FOUND:
+            raise ValueError(f"expected tests that pytest finds, got {chunk}; delete what is noted of them in `reach`.")
+        if code and known == 0:  # the product itself may be too slow for that limit
             by = by or ("time" if code in (-1, sampled.TOO_LONG) else "a crash" if code < 0 else "import")
             return Result.of(mutant, "killed", by, time.monotonic() - began)
     return Result.of(mutant, "survived", seconds=time.monotonic() - began)

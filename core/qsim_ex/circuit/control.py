@@ -70,7 +70,7 @@ class End(ControlFlow):
 class Leave(ControlFlow):
     """Go on after the end of an enclosing `While` or `Once`; blocks: how many of these lie between, 0 for the inner."""
 
-    blocks: int = 0
+    blocks: int
 
 
 @dataclass(frozen=True, slots=True)

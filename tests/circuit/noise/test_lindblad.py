@@ -93,3 +93,5 @@ def test_rates_that_are_no_channel_are_refused() -> None:
             pauli_lindblad(rates)
     with pytest.raises(errors.NoiseError, match=r"wires \[0, 1, 2, 3, 4\]"):
         lindblad_parts([(("XXXXX", range(5)), 0.1)])
+    with pytest.raises(errors.NoiseError, match="I, X, Y and Z"):
+        lindblad_parts([(("A", (0,)), 0.1)])

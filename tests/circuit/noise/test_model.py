@@ -12,7 +12,7 @@ from qsim_ex import errors, reference
 from qsim_ex.circuit.builder import CircuitBuilder
 from qsim_ex.circuit.circuit import Circuit
 from qsim_ex.circuit.noise import channels as noise
-from qsim_ex.circuit.noise.model import NoiseModel, NoisyBuilder
+from qsim_ex.circuit.noise.model import NoiseModel, NoisyBuilder, add_error
 from qsim_ex.circuit.ops import Channel, Measure
 
 FLIP = noise.bit_flip(0.1)
@@ -117,3 +117,10 @@ def test_an_error_that_does_not_fit_its_gate() -> None:
     """An error of two wires for a gate of three is refused."""
     with pytest.raises(errors.NoiseError, match="error of 'ccx' on 1 or 3 wires, got one on 2"):
         NoisyBuilder(3, 0, NoiseModel().with_error("ccx", PAIR)).gate("ccx", [0, 1, 2])
+
+
+@pytest.mark.parametrize("kraus", [PAIR, FLIP], ids=["for both wires", "for each wire"])
+def test_the_channels_of_a_gate_are_counted(kraus: Any) -> None:
+    """`add_error` returns how many instructions it has appended."""
+    builder = CircuitBuilder(2)
+    assert add_error(builder, kraus, "cx", (1, 0)) == builder.num_instructions

@@ -10,6 +10,7 @@ from support.encoded import kinds
 from support.unitary_circuits import circuit
 
 from qsim_ex import Circuit
+from qsim_ex.circuit.ops import ALWAYS
 from qsim_ex.devices.cpu import device as cpu
 from qsim_ex.devices.cpu.device import CpuDevice
 from qsim_ex.planning.coefficients.pullback import LEFT_OUT
@@ -17,7 +18,7 @@ from qsim_ex.planning.planner import bind, make_plan
 from qsim_ex.program.one_state import unitary_program
 from qsim_ex.steps.layout import Layout
 from qsim_ex.steps.plan import Plan
-from qsim_ex.steps.step import Sweep
+from qsim_ex.steps.step import DenseMatrix, Sweep
 
 ROWS, COUNT = 2, 3
 
@@ -83,3 +84,19 @@ def test_every_kind_is_met(monkeypatch: pytest.MonkeyPatch) -> None:
         met |= {kind for step in plan.sweeps for kind in kinds(step, num_wires, 3, 8)}
     expected = {"SCALE_REAL", "SCALE_COMPLEX", "PAIR_REAL", "PAIR_COMPLEX", "QUAD_REAL", "QUAD_COMPLEX", "DENSE"}
     assert met >= expected | {"LANE", "LANES"}
+
+
+def test_a_wide_matrix_acts_on_the_cotangents_of_its_row() -> None:
+    """A step that is no sweep multiplies the state of each row, and all cotangents of that row, by the row's matrix."""
+    rng, device, num_bits = np.random.default_rng(4), CpuDevice(threads=2), 3
+    step, matrices = DenseMatrix((0, 2), (), ALWAYS), rng.normal(size=(ROWS, 4, 4)) + 0j
+    states, cotangents = (amplitudes(rng, rows << num_bits, np.complex128) for rows in (ROWS, ROWS * COUNT))
+    prepared = device.prepare_adjoint([step], num_bits, np.complex128, [np.zeros(16, dtype=np.bool_)])
+
+    def multiplied(one: np.ndarray) -> np.ndarray:
+        per_row = one.reshape(ROWS, -1, 2, 2, 2).copy()  # bits 2, 1, 0
+        return np.einsum("rabcd,rncxd->rnaxb", matrices.reshape(ROWS, 2, 2, 2, 2), per_row).ravel()
+
+    expected = multiplied(states), multiplied(cotangents)
+    assert device.run_adjoint(states, cotangents, num_bits, 0, matrices.reshape(ROWS, 16), prepared) is None
+    assert (states, cotangents) == (pytest.approx(expected[0]), pytest.approx(expected[1]))

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 
+from qsim_ex import thresholds
 from qsim_ex.devices.cpu import buffers
 from qsim_ex.devices.cpu.device import CpuDevice
 from qsim_ex.kernels import host
@@ -68,6 +69,15 @@ def test_kept_memory_goes_before_an_allocation_is_refused(monkeypatch: pytest.Mo
     array = CpuDevice(1).allocate(16 * SIZE // 16, np.complex128)
     assert array.nbytes == 16 * SIZE
     assert buffers.kept_bytes() == 0
+
+
+def test_kept_memory_stays_where_there_is_room() -> None:
+    """A state for which enough is free leaves the memory that is kept for others."""
+    kept = buffers.take(SIZE)
+    del kept
+    with thresholds.instead(unasked_bytes=0):
+        array = CpuDevice(1).allocate(2 * SIZE // 16, np.complex128)
+    assert (array.nbytes, buffers.kept_bytes()) == (2 * SIZE, SIZE)
 
 
 def test_small_memory_is_not_kept() -> None:

@@ -42,6 +42,19 @@ def test_plans_are_kept_within_a_bound_of_bytes(monkeypatch: pytest.MonkeyPatch)
     assert cpu.prepare(plans[1].steps, 4, np.complex64) is last
 
 
+def test_sweeps_of_a_plan_are_encoded_together(monkeypatch: pytest.MonkeyPatch) -> None:
+    """All sweeps of a plan run from one encoding, whose bytes count once."""
+    monkeypatch.setattr(device, "_TILE_BYTES", 1 << 13)
+    cpu = CpuDevice(1)
+    circuit = circuit_of(FAMILIES["brick"].build(12, 0), 12)
+    plan = make_plan(circuit.instructions, 12, Layout.identity(12), cpu.shape(np.complex64))
+    assert len(plan.sweeps) > 2
+    prepared = cpu.prepare(plan.steps, 12, np.complex64)
+    (encoding,) = {prepared.program(sweep).owner for sweep in plan.sweeps}  # type: ignore[union-attr]
+    (arrays,) = {sweep.arrays for sweep in plan.sweeps}  # type: ignore[attr-defined]
+    assert prepared.bytes == encoding.bytes + arrays.bytes  # type: ignore[attr-defined]
+
+
 def test_encoding_can_be_cancelled(monkeypatch: pytest.MonkeyPatch) -> None:
     """An event that is set ends the encoding of a large plan, and nothing is kept; afterwards it is encoded."""
     cpu, event = CpuDevice(1), threading.Event()

@@ -59,6 +59,13 @@ def test_terms_of_a_field_share_passes() -> None:
     assert all(one.mask.bit_count() == tile_sums.TILE_BITS for one in made)
 
 
+def test_a_pass_over_tiles_is_worth_several_sums() -> None:
+    """Two X-parts share a pass, and one X-part has a pass of its own from `SHARED` strings on."""
+    few, enough = (tuple(range(count)) for count in (tile_sums.SHARED - 1, tile_sums.SHARED))
+    made = [tile_sums.passes(20, parts) for parts in (((1, few),), ((1, enough),), ((1, (0,)), (2, (0,))))]
+    assert [[one.parts for one in each] for each in made] == [[], [(0,)], [(0, 1)]]
+
+
 def test_strings_that_mix_many_wires_are_left_to_others() -> None:
     """A string that mixes more bits than a tile has is in no pass."""
     parts = ((1, (0,)), (2, (0,)), ((1 << 20) - 1, (0,)))

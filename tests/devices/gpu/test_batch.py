@@ -20,7 +20,9 @@ from qsim_ex.devices.base import Batches
 from qsim_ex.devices.gpu.device import GpuDevice
 from qsim_ex.errors import DeviceError, MissingPackage
 from qsim_ex.kernels.cuda.batch_sweeps import BatchSweeps
-from qsim_ex.kernels.cuda.fixed import batch_sums
+from qsim_ex.kernels.cuda.cupy_runtime import CupyRuntime
+from qsim_ex.kernels.cuda.fixed import batch_sums, fixed
+from qsim_ex.kernels.cuda.interpret import interpreter
 from qsim_ex.kernels.cuda.launch import tables
 from qsim_ex.planning.coefficients.binding import fill
 from qsim_ex.planning.planner import bind, make_plan
@@ -337,6 +339,29 @@ def test_no_rows(gpu, dtype):
     gpu.take_rows(empty, gpu.allocate(16, dtype), 4, np.zeros(0, dtype=np.int64))
     assert gpu.marginals(empty, 4, (1,), ALWAYS).shape == (0, 2)
     assert gpu.paulis(empty, 4, [(1, [2])]).shape == (0, 1)
+
+
+class Compiling(EmulatedRuntime, CupyRuntime):
+    """An emulated GPU whose driver compiles: it remembers the kernels that were begun."""
+
+    cupy = device = None
+
+    def __init__(self):
+        super().__init__()
+        self.begun = []
+
+    def begin(self, texts):
+        """Remember them."""
+        self.begun.append([text.name for text in texts])
+
+
+def test_kernels_of_the_first_batch_are_begun_once():
+    """When a first batch is prepared, the interpreter and what begins rows are compiled; later batches have them."""
+    runtime = Compiling()
+    device = GpuDevice.on(runtime)
+    for _batch in range(2):
+        device.prepare_batch((), 3, np.complex64)
+        assert runtime.begun == [[interpreter.text(SINGLE, None).name, *fixed.FIRST_OF_ROWS]]
 
 
 def test_shots_are_those_of_the_cpu(monkeypatch):

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import threading
 from collections import OrderedDict
 from types import SimpleNamespace
 
 import pytest
+from support.child_processes import in_fork
 
+from qsim_ex.kernels.cuda import cupy_runtime
 from qsim_ex.kernels.cuda.compile import compilation, shipped
 from qsim_ex.kernels.cuda.cupy_runtime import CupyRuntime
 from qsim_ex.kernels.cuda.runtime import KernelText
@@ -113,3 +116,10 @@ def test_a_refusal_of_what_was_compiled_instead_is_raised(runtime, driver):
     with pytest.raises(CUDADriverError):
         runtime.kernels([KernelText("a", "f")])
     assert driver.loaded == [b"shipped a", b"compiled a"]
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="a system without fork")
+def test_a_forked_child_has_no_gpu(runtime, monkeypatch):
+    """In a child of a process that has used CUDA every use of the GPU says that CUDA does not survive a fork."""
+    monkeypatch.setattr(cupy_runtime, "_runtimes", {runtime})
+    assert in_fork(runtime.memory).startswith("DeviceError: no GPU can be used here: this process was forked")

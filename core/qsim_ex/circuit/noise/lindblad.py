@@ -65,9 +65,8 @@ def lindblad_parts(generators: Iterable[tuple[Generator, float]]) -> list[tuple[
     parts: dict[Wires, dict[str, float]] = {}
     by_wire: dict[int, list[Wires]] = {}
     reduced = [(_acting(letters, wires), rate) for (letters, wires), rate in generators]
-    for acting, rate in sorted(reduced, key=lambda one: -len(one[0])):
-        if not acting:
-            continue  # the identity does nothing
+    others = [one for one in reduced if one[0]]  # the identity does nothing
+    for acting, rate in sorted(others, key=lambda one: -len(one[0])):
         if len(acting) > check.CHANNEL_WIRES:
             raise NoiseError(
                 f"expected generators on at most {check.CHANNEL_WIRES} wires, got one on wires {sorted(acting)}; a "

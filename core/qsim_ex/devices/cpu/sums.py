@@ -73,7 +73,7 @@ def _pauli(
     """Compute one pass of `paulis`, into complex128 [rows, len(zs)]."""
     rows, units = buffer.size >> num_bits, _units(1 << num_bits)
     results = _run_paulis(buffer, num_bits, x, tuple(zs), units, threads).view(np.complex128)
-    out[...] = results.reshape(rows, len(zs)) if units == 1 else results.reshape(rows, units, len(zs)).sum(axis=1)
+    out[...] = results.reshape(rows, units, len(zs)).sum(axis=1)
 
 
 def search(

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from qsim_ex.circuit.ops import ALWAYS, When, pattern
 from qsim_ex.kernels.cuda.write.emit import emit, source
+from qsim_ex.kernels.cuda.write.items import KEPT_BYTES
 from qsim_ex.precision import DOUBLE, SINGLE
 from qsim_ex.steps import Diagonal, Mix, Permute, RegisterBlock, Slot, Sweep
 from qsim_ex.steps.algebra import units
@@ -79,3 +80,12 @@ def test_a_permuted_tile_is_written_behind_a_barrier():
     assert moves.index("__syncthreads") < moves.index("const u64 there")
     assert "state[there" not in stays
     assert "state[here" not in moves[moves.index("__syncthreads") :]
+
+
+def test_numbers_of_large_matrices_are_loaded_for_each_group():
+    """A matrix of more than `KEPT_BYTES` has a block for each group of registers, a smaller one has one for all."""
+    matrix = Mix((4, 5), (), ALWAYS, pattern("c" * 16), Slot(0, 16), "u")
+    sweep = Sweep(tuple(range(7)), (RegisterBlock((4, 5, 6), (matrix,)),), 16, 0)
+    for precision, blocks in ((SINGLE, 1), (DOUBLE, 4)):  # a thread has 16 amplitudes, which are four groups
+        assert (32 * precision.storage.computed_bytes > KEPT_BYTES) == (blocks > 1)
+        assert source(sweep, precision).count("if (on)") == blocks
