@@ -76,6 +76,15 @@ def test_a_mutant_that_never_ends_is_killed(tests: Checkout, monkeypatch: pytest
     assert (found.outcome, found.by) == ("killed", "time")
 
 
+def test_a_test_that_ends_the_process_hides_no_other(tests: Checkout) -> None:
+    """Where tests end the product's process too, those beside them are asked without them, and they never again."""
+    (tests.folder / "tests/test_ends.py").write_text("import os\n\n\ndef test_ends():\n    os._exit(3)\n")
+    mutant, ends = mutant_with("<"), "tests/test_ends.py::test_ends"
+    found = outcome(tests, mutant, {mutant.path: mutant.text.encode()}, [ends, NAME], lambda _name: 0.5)
+    assert (found.outcome, found.by) == ("killed", NAME)
+    assert tests.mute == {ends}
+
+
 def test_mutants_run_in_several_copies(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Two copies run mutants at once until there are as many as asked; one that does not compile is none of them."""
     monkeypatch.setattr("tools.mutants.crew.copy", project)

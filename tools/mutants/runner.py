@@ -41,6 +41,7 @@ class Checkout:
     """A folder in which tests run.
 
     imported: modules that are imported once for all of them. cores: those on which they run; all by default.
+    mute: cases of tests that were seen to end the process, or their time, without a mutant too: they tell nothing.
     """
 
     def __init__(self, folder: Path, imported: Sequence[str] = FRAMEWORKS, cores: Sequence[int] = ()) -> None:
@@ -55,6 +56,7 @@ class Checkout:
             command, cwd=folder, env=env, text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE
         )
         self._ages = itertools.count(1)
+        self.mute: set[str] = set()
 
     def __enter__(self) -> Self:
         return self
@@ -142,7 +144,11 @@ def outcome(
     if equivalent.reason(mutant):
         return Result.of(mutant, "equivalent")
     began = time.monotonic()
-    for chunk in chunks(names, seconds, mutant.path):
+    waiting = list(chunks(names, seconds, mutant.path))
+    while waiting:
+        chunk = [name for name in waiting.pop(0) if name not in tests.mute]
+        if not chunk:
+            continue
         limit = LEAST_SECONDS + SLOWER * sum(map(seconds, chunk))
         with tests.holding(held):
             code, by = tests.run(chunk, limit)
@@ -152,4 +158,8 @@ def outcome(
         if code and known == 0:  # the product itself may be too slow for that limit
             by = by or ("time" if code in (-1, sampled.TOO_LONG) else "a crash" if code < 0 else "import")
             return Result.of(mutant, "killed", by, time.monotonic() - began)
+        if code and len(chunk) > 1:  # one of them ends the product too, before the others are asked
+            waiting[:0] = [chunk[: len(chunk) // 2], chunk[len(chunk) // 2 :]]
+        elif code:
+            tests.mute.update({*chunk} & {*names})
     return Result.of(mutant, "survived", seconds=time.monotonic() - began)
