@@ -129,12 +129,14 @@ Span GrowingSpace::tile(Numbers& ready, Numbers& others) {
 // Returns directions within the reach with which enough work runs; the reach becomes larger until it does.
 Vectors GrowingSpace::wanted() {
     int room = shape_.tile - static_cast<int>(lanes_.size());
-    LinearReasons found = linear_reasons(pending_, work_, order_, Span(lanes_), room);
+    const Span lanes(lanes_);
+    const bool known = waits_.numbers.size() == pending_.size();
+    LinearReasons found = known ? waits_.beside(lanes, room) : linear_reasons(pending_, work_, order_, lanes, room);
     for (;;) {
         if (reach_.size() >= every_.size()) return choose(found, work_, lanes_, room);
         if (reach_.size() >= shape_.start) {
             Vectors added = choose(found, work_, lanes_, room, {&reach_});
-            if (3 * found.arithmetic(work_, Span(joined(lanes_, added))) >= balance_) return added;
+            if (enough(3 * found.arithmetic(work_, Span(joined(lanes_, added))))) return added;
         }
         reach_ = larger();
     }
@@ -152,9 +154,16 @@ Span GrowingSpace::larger() {
     for (int size : counts) {
         Vectors added = choose(found, work_, reach_.vectors, size);
         Span wider(joined(reach_.vectors, added));
-        if (!added.empty() && found.arithmetic(work_, wider) >= balance_) return wider;
+        if (!added.empty() && enough(found.arithmetic(work_, wider))) return wider;
     }
     return Span(joined(reach_.vectors, every_.vectors));
+}
+
+bool GrowingSpace::enough(double arithmetic) {
+    bool found = arithmetic >= balance_;
+    if (found) same_.most = std::min(same_.most, arithmetic);
+    else same_.above = std::max(same_.above, arithmetic);
+    return found;
 }
 
 // Returns the directions that go to the lowest bits: of this tile, with which the next one does most.
@@ -165,10 +174,10 @@ Vectors GrowingSpace::next_lanes(const Span& near, const Vectors& tile) {
     Span wanted;
     Vectors order = joined(lanes_, Vectors(tile.rbegin(), tile.rend()));
     if (!pending_.empty()) {
-        LinearReasons found = linear_reasons(pending_, work_, order_, Span(), size);
+        waits_ = linear_reasons(pending_, work_, order_, Span(), size);
         Span allowed(joined(reach_.vectors, near.vectors));
-        wanted.add_all(choose(found, work_, {}, size, {&allowed, near.vectors, size - low}));
-        if (!wanted.size()) wanted.add_all(choose(found, work_, {}, size, {nullptr, near.vectors, size - low}));
+        wanted.add_all(choose(waits_, work_, {}, size, {&allowed, near.vectors, size - low}));
+        if (!wanted.size()) wanted.add_all(choose(waits_, work_, {}, size, {nullptr, near.vectors, size - low}));
         by_odd_rows(near, tile, wanted, order);
     }
     int room = std::min(size - wanted.size(), low);
