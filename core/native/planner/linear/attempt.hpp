@@ -22,7 +22,6 @@ class LinearAttempt {
     bool fits() const { return fits_; }
     // In passes over a full state.
     double time() const { return time_; }
-    Between same() const { return growth_.same(); }
 
     StepArrays steps;
     std::unique_ptr<PlanContext> context;

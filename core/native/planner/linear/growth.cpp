@@ -136,7 +136,7 @@ Vectors GrowingSpace::wanted() {
         if (reach_.size() >= every_.size()) return choose(found, work_, lanes_, room);
         if (reach_.size() >= shape_.start) {
             Vectors added = choose(found, work_, lanes_, room, {&reach_});
-            if (enough(3 * found.arithmetic(work_, Span(joined(lanes_, added))))) return added;
+            if (3 * found.arithmetic(work_, Span(joined(lanes_, added))) >= balance_) return added;
         }
         reach_ = larger();
     }
@@ -154,16 +154,9 @@ Span GrowingSpace::larger() {
     for (int size : counts) {
         Vectors added = choose(found, work_, reach_.vectors, size);
         Span wider(joined(reach_.vectors, added));
-        if (!added.empty() && enough(found.arithmetic(work_, wider))) return wider;
+        if (!added.empty() && found.arithmetic(work_, wider) >= balance_) return wider;
     }
     return Span(joined(reach_.vectors, every_.vectors));
-}
-
-bool GrowingSpace::enough(double arithmetic) {
-    bool found = arithmetic >= balance_;
-    if (found) same_.most = std::min(same_.most, arithmetic);
-    else same_.above = std::max(same_.above, arithmetic);
-    return found;
 }
 
 // Returns the directions that go to the lowest bits: of this tile, with which the next one does most.

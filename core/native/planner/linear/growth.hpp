@@ -7,7 +7,6 @@
 #pragma once
 
 #include "planner/circuit.hpp"
-#include "planner/growth.hpp"
 #include "planner/linear/locality.hpp"
 
 namespace qx::plan {
@@ -29,8 +28,6 @@ class GrowingSpace {
     // Chooses the next sweep; false if no work fits into it.
     bool advance();
     bool done() const { return done_; }
-    // The amounts of arithmetic for which the space would have grown as it did.
-    Between same() const { return same_; }
 
     std::vector<TileVisit> visits;
     std::vector<int> lowest;  // in the end, the wires whose directions are lowest
@@ -43,7 +40,6 @@ class GrowingSpace {
     Span tile(Numbers& ready, Numbers& others);
     Vectors wanted();
     Span larger();
-    bool enough(double arithmetic);
     Vectors next_lanes(const Span& near, const Vectors& tile);
     void by_odd_rows(const Span& near, const Vectors& tile, const Span& wanted, Vectors& order);
 
@@ -60,7 +56,6 @@ class GrowingSpace {
     Vectors lanes_;
     Numbers pending_;
     LinearReasons waits_;  // what pending work waits for with nothing near, if there is any
-    Between same_;
     bool done_ = false;
 };
 

@@ -54,20 +54,12 @@ bool LinearPlanner::pays(const Attempt& on_bits) {
 
 bool LinearPlanner::advance() {
     if (!order_) order_ = std::make_unique<Order>(work_);
-    if (!attempt_) {
-        if (is_known(worths_[tried_])) return ++tried_ < worths_.size();
+    if (!attempt_)
         attempt_ = std::make_unique<LinearAttempt>(candidate, work_, *order_, num_bits_, shape_, grows_, worths_[tried_++]);
-    }
     if (attempt_->advance()) return true;
-    known_.push_back(attempt_->same());
     if (attempt_->fits() && (!best_ || attempt_->time() < best_->time())) best_ = std::move(attempt_);
     attempt_.reset();
     return tried_ < worths_.size();
-}
-
-// Whether a state grows for this amount of arithmetic as in a plan that was made.
-bool LinearPlanner::is_known(double worth) const {
-    return std::any_of(known_.begin(), known_.end(), [&](const Between& same) { return same.has(worth * shape_.balance); });
 }
 
 }  // namespace qx::plan

@@ -37,8 +37,6 @@ class LinearPlanner {
     CandidatePlan candidate;  // what plans are made from
 
   private:
-    bool is_known(double worth) const;
-
     int num_bits_;
     bool grows_;
     const Shape& shape_;
@@ -48,7 +46,6 @@ class LinearPlanner {
     std::unique_ptr<Order> order_;
     std::vector<double> worths_;  // the amounts of arithmetic for which the state grows that are tried
     std::size_t tried_ = 0;
-    std::vector<Between> known_;  // amounts of arithmetic for which the state grows as in a plan that was made
     std::unique_ptr<LinearAttempt> attempt_, best_;
 };
 
