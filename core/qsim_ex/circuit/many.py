@@ -71,7 +71,7 @@ def append_gates(
     parameters: of all gates, finite, in order. num_qubits: at most 62 if gates are not placed.
     """
     rows = gates.columns.copy()
-    for number, row in enumerate(gates.rows if len(operands.shared) else ()):
+    for number, row in enumerate(gates.rows if operands.shared else ()):
         if row.shared and row.name in operands.shared:
             rows[number, -1] = operands.shared[row.name]
     counts = len(numbers), len(gates.rows) + 1

@@ -60,6 +60,8 @@ class WrittenBindings:
                 self._latest = self._write(Circuit.of_structure(self._gates, self._samples))
                 if self._latest is None:
                     break
+                if alone:
+                    return self._latest
             self._over = True
             return None
 
@@ -67,7 +69,9 @@ class WrittenBindings:
     def _edges(self) -> NDArray[np.int64]:
         """For each place of the operands, how many matrices begin there, less those that end; and whether any does."""
         assert self._samples is not None
-        matrices = {(one.operand, one.operand + len(one.pattern)) for one in self._gates.distinct if isinstance(one, Op)}
+        matrices = {
+            (one.operand, one.operand + len(one.pattern)) for one in self._gates.distinct if isinstance(one, Op)
+        }
         begins, ends = np.array([*matrices], dtype=np.intp).reshape(-1, 2).T
         found = np.zeros((2, self._samples.shape[1] + 1), dtype=np.int64)
         np.add.at(found[0], begins, 1)
