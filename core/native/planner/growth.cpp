@@ -27,7 +27,10 @@ Directions Growth::tile(const Pending& pending, Reasons& reasons) {
         reasons.find(pending, every_, 64);
         return every_;
     }
-    reasons.find(pending, low_, shape_.tile - shape_.low);
+    const int room = shape_.tile - shape_.low;
+    if (known_ && beyond_.narrow(low_, room)) std::swap(reasons, beyond_);
+    else reasons.find(pending, low_, room);
+    known_ = false;
     Directions tile;
     while (!worth_a_sweep(reasons, tile)) reach_ = larger(pending);
     tile = fill(tile, every_.without(fresh), shape_.tile, true);

@@ -44,11 +44,13 @@ class Growth {
     // Lets a sweep leave on the lowest places what the next tile wants; returns whether bits change.
     bool float_low(const std::vector<Index>& ready, const Pending& left, Directions tile) {
         Directions before = low_;
-        low_ = next_low(ready, left, tile, low_, reach_, every_, shape_, beyond_);
+        known_ = next_low(ready, left, tile, low_, reach_, every_, shape_, beyond_);
         return !(low_ == before);
     }
     // The bits that are in the next tile.
     Directions low() const { return low_; }
+    // Tells that other work is pending than `float_low` was given.
+    void change() { known_ = false; }
     // Records that all bits are there: the zeros of fresh bits have been written.
     void complete() { fresh = {}, reach_ = every_; }
     // The number of bits that the state has.
@@ -68,6 +70,7 @@ class Growth {
     Directions low_, every_;
     Directions reach_;  // bits that sweeps may have now
     Reasons beyond_;  // what work waits for beyond the next tile
+    bool known_ = false;  // whether that is what work waits for with no bit near
 };
 
 // Returns pieces as scans see them, those that run in sweeps or all. weighed: whether a diagonal costs its share of a

@@ -206,13 +206,32 @@ void Reasons::find(const Pending& pending, Directions near, int capacity) {
             free -= free && pending.is_free(piece);  // it waits for nothing
             return true;
         }
-        if (!(reason == wide)) add(reason, piece);
+        if (!(reason == wide)) add(reason, piece.weight(), piece.work);
         return --left && (pending.scope & ~waiting.closed() || free);
     });
-    runs_ = runs, size_ = size;
+    runs_ = runs, size_ = size, whole_ = left > 0;
 }
 
-void Reasons::add(Directions reason, const Outline& piece) {
+// What waits for more than fits does so with them near, too.
+bool Reasons::narrow(Directions near, int capacity) {
+    if (!whole_) return false;
+    const auto narrowed = [&](Directions reason) {
+        Directions rest = reason.without(near);
+        return rest.size() > capacity ? wide : rest;
+    };
+    for (std::size_t k = 0; k < size_; ++k) of_[k] = of_[k] == wide ? wide : narrowed(of_[k]);
+    spare_.swap(distinct_);
+    distinct_.clear();
+    std::memset(at_, 0, sizeof at_);
+    for (const Distinct& one : spare_) {
+        Directions rest = narrowed(one.missing);
+        if (rest.empty()) runs_ += one.work;
+        else if (!(rest == wide)) add(rest, one.weight, one.work);
+    }
+    return true;
+}
+
+void Reasons::add(Directions reason, Int weight, double work) {
     std::size_t at = reason.units * 0x9e3779b97f4a7c15ull >> 54;
     while (at_[at] && !(distinct_[at_[at] - 1].missing == reason)) at = (at + 1) % slots;
     if (!at_[at]) {
@@ -220,8 +239,8 @@ void Reasons::add(Directions reason, const Outline& piece) {
         at_[at] = static_cast<std::uint16_t>(distinct_.size());
     }
     Distinct& found = distinct_[at_[at] - 1];
-    found.weight += piece.weight();
-    found.work += piece.work;
+    found.weight += weight;
+    found.work += work;
 }
 
 double Reasons::arithmetic(Directions near) const {

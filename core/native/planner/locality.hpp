@@ -74,6 +74,9 @@ class Reasons {
     // capacity: how many directions will be added at most. The scan ends where all pieces that follow wait for more; what
     // runs is the same, and most scans end after a few layers of a circuit.
     void find(const Pending& pending, Directions near, int capacity);
+    // Makes them those with some directions near, if they were found with none near, and so many may be added as fit beside
+    // these; returns false where the window ended, so that another scan may see more.
+    bool narrow(Directions near, int capacity);
 
     Directions operator[](std::size_t k) const { return of_[k]; }
     std::size_t size() const { return size_; }
@@ -85,13 +88,14 @@ class Reasons {
   private:
     static constexpr std::size_t slots = 1024;  // of a table that has at most thresholds.left_behind entries
 
-    void add(Directions reason, const Outline& piece);
+    void add(Directions reason, Int weight, double work);
 
     std::vector<Directions> of_;  // the first `size_` of them count
     std::size_t size_ = 0;
-    std::vector<Distinct> distinct_;
+    std::vector<Distinct> distinct_, spare_;
     std::uint16_t at_[slots];  // where a reason stands in `distinct_`, from 1 on
     double runs_ = 0;          // the multiply-adds of the pieces that wait for nothing
+    bool whole_ = false;       // whether the window did not end
 };
 
 // At most `outside` of the directions that are chosen may not be in `inside`.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,7 +19,7 @@ from qsim_ex.native.library import address, function, structure
 Wires = tuple[int, ...]
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@dataclass(frozen=True, eq=False)
 class RowGates:
     """What gates are: rows of the gate table, and operations that count their operands from 0.
 
@@ -32,6 +32,12 @@ class RowGates:
 
     def __post_init__(self) -> None:
         assert len({row.name for row in self.rows}) == len(self.rows)  # the constants of a row are filled once
+
+    @cached_property
+    def columns(self) -> NDArray[np.int64]:
+        """The rows as native code reads them, int64 [rows, 4]; shared operands have no place yet."""
+        rows = [(row.qubits, row.parameters, row.size, _NOT_YET if row.shared else _OWN) for row in self.rows]
+        return np.array(rows, dtype=np.int64).reshape(-1, 4)
 
     @classmethod
     def of(cls, gates: Sequence[PlacedGate]) -> tuple[RowGates, NDArray[np.uint64]]:
@@ -64,7 +70,10 @@ def append_gates(
     are not placed (`frameworks.read_gates`). Operands have the places that they would have gate by gate.
     parameters: of all gates, finite, in order. num_qubits: at most 62 if gates are not placed.
     """
-    rows = np.array([_row(row, operands) for row in gates.rows], dtype=np.int64)
+    rows = gates.columns.copy()
+    for number, row in enumerate(gates.rows if operands.shared else ()):
+        if row.shared and row.name in operands.shared:
+            rows[number, -1] = operands.shared[row.name]
     counts = len(numbers), len(gates.rows) + 1
     offsets, begins, given_begins = np.empty((3, max(counts)), dtype=np.int64)
     given = np.empty(len(parameters))
@@ -75,21 +84,15 @@ def append_gates(
     if _append_operations()(instructions, *types, gates.ops, ctypes.addressof(form)):
         return None
     operands.size = form.size
-    ends, given_ends = begins[: counts[1]].tolist(), given_begins[: counts[1]].tolist()
-    for number, (row, place) in enumerate(zip(gates.rows, rows[:, -1].tolist(), strict=True)):
-        begin, end = ends[number : number + 2]
+    begins, given_begins = begins[: counts[1]], given_begins[: counts[1]]
+    for number in np.flatnonzero((rows[:, -1] >= 0) | (begins[1:] > begins[:-1])).tolist():
+        row, place, begin, end = gates.rows[number], int(rows[number, -1]), begins[number], begins[number + 1]
         if place >= 0 and row.name not in operands.shared:
             operands.constant(row, place)
         elif begin < end:
-            own = given[given_ends[number] : given_ends[number + 1]].reshape(end - begin, -1)
+            own = given[given_begins[number] : given_begins[number + 1]].reshape(end - begin, -1)
             operands.rows_of(row.name, row.of_factors, offsets[begin:end], own)
     return int(form.touched)
-
-
-def _row(row: PlacedRow, operands: OperandBuilder) -> tuple[int, int, int, int]:
-    """Return a row as native code reads it."""
-    shared = operands.shared.get(row.name, _NOT_YET) if row.shared else _OWN
-    return row.qubits, row.parameters, row.size, shared
 
 
 @lru_cache(maxsize=1)

@@ -232,7 +232,7 @@ def _structure(
     eighths: see `_eighths`. parts: see `_parts`. last: the number of the gate with which the operator at the end
     begins, whose place is returned, too.
     """
-    models, ops = _models(), list[Op]()
+    models, ops, new = _models(), list[Op](), tuple.__new__  # a named tuple's `_replace` takes five times as long
     phase = cast(Op, models.instructions[_ROTATION])
     place, begin = len(_constants()), 0
     for number, ((kind, wire, mask, _), turns) in enumerate(zip(gates, eighths, strict=True)):
@@ -241,8 +241,9 @@ def _structure(
             ops.append(_eighth(turns, wire))
         elif kind >= _ROTATION:
             for part in parts[number]:
-                ops.append(part.op._replace(operand=place))
-                place += len(part.op.pattern)
+                mixes, reads, when, pattern, _, name, unitary = part.op
+                ops.append(new(Op, (mixes, reads, when, pattern, place, name, unitary)))
+                place += len(pattern)
         elif _GATES[kind] in _ON_TWO:
             ops += [_placed(kind, (wire, other)) for other in wires_of(mask)]
         else:

@@ -8,6 +8,7 @@ circuit is written again, a few times at most.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cached_property
 from threading import Lock
 
 import numpy as np
@@ -36,8 +37,6 @@ class WrittenBindings:
         self._latest: WrittenCircuit | None = None
         self._over = self._differ = False
         self._lock = Lock()
-        matrices = {(one.operand, one.operand + len(one.pattern)) for one in gates.distinct if isinstance(one, Op)}
-        self._begins, self._ends = np.array(sorted(matrices), dtype=np.intp).reshape(-1, 2).T
 
     @property
     def compares_nothing(self) -> bool:
@@ -49,9 +48,10 @@ class WrittenBindings:
         with self._lock:
             rounds = 0 if self._over else thresholds.now.written_bindings + 1
             for _ in range(rounds):
+                alone = self._samples is None and bound.count == 1
                 if self._samples is None:
-                    self._samples = self._begin(bound.operands(0, 1))
-                other = self._other(bound)
+                    self._samples = bound.operands(0, 1)
+                other = None if alone else self._other(bound)
                 if other is None and self._latest is not None:
                     return self._latest
                 self._differ |= other is not None
@@ -60,19 +60,34 @@ class WrittenBindings:
                 self._latest = self._write(Circuit.of_structure(self._gates, self._samples))
                 if self._latest is None:
                     break
+                if alone:
+                    return self._latest
             self._over = True
             return None
 
-    def _begin(self, first: Operands) -> Operands:
-        """Return a first binding, with which others are compared where a gate reads; elsewhere they may differ."""
-        total = first.shape[1]
-        edges = np.concatenate([[0], self._begins, self._ends])
-        self._starts = np.unique(edges[edges < total])
-        read = np.zeros(total + 1, dtype=np.int64)
-        np.add.at(read, self._begins, 1)
-        np.add.at(read, self._ends, -1)
-        self._read = np.cumsum(read[:-1]) > 0
-        return first
+    @cached_property
+    def _edges(self) -> NDArray[np.int64]:
+        """For each place of the operands, how many matrices begin there, less those that end; and whether any does."""
+        assert self._samples is not None
+        matrices = {
+            (one.operand, one.operand + len(one.pattern)) for one in self._gates.distinct if isinstance(one, Op)
+        }
+        begins, ends = np.array([*matrices], dtype=np.intp).reshape(-1, 2).T
+        found = np.zeros((2, self._samples.shape[1] + 1), dtype=np.int64)
+        np.add.at(found[0], begins, 1)
+        np.add.at(found[0], ends, -1)
+        found[1, begins] = found[1, ends] = found[1, 0] = 1
+        return found[:, :-1]
+
+    @cached_property
+    def _starts(self) -> NDArray[np.intp]:
+        """Where matrices begin, and what stands between them."""
+        return np.flatnonzero(self._edges[1])
+
+    @cached_property
+    def _read(self) -> NDArray[np.bool_]:
+        """Which operands gates read; bindings are compared there, and elsewhere they may differ."""
+        return np.asarray(np.cumsum(self._edges[0]) > 0)
 
     def _other(self, bound: Bindings) -> tuple[Operands, NDArray[np.bool_]] | None:
         """Return numbers of bindings that are not what they were taken to be, and which matrices; None if all fit.

@@ -129,7 +129,9 @@ Span GrowingSpace::tile(Numbers& ready, Numbers& others) {
 // Returns directions within the reach with which enough work runs; the reach becomes larger until it does.
 Vectors GrowingSpace::wanted() {
     int room = shape_.tile - static_cast<int>(lanes_.size());
-    LinearReasons found = linear_reasons(pending_, work_, order_, Span(lanes_), room);
+    const Span lanes(lanes_);
+    const bool known = waits_.numbers.size() == pending_.size();
+    LinearReasons found = known ? waits_.beside(lanes, room) : linear_reasons(pending_, work_, order_, lanes, room);
     for (;;) {
         if (reach_.size() >= every_.size()) return choose(found, work_, lanes_, room);
         if (reach_.size() >= shape_.start) {
@@ -165,10 +167,10 @@ Vectors GrowingSpace::next_lanes(const Span& near, const Vectors& tile) {
     Span wanted;
     Vectors order = joined(lanes_, Vectors(tile.rbegin(), tile.rend()));
     if (!pending_.empty()) {
-        LinearReasons found = linear_reasons(pending_, work_, order_, Span(), size);
+        waits_ = linear_reasons(pending_, work_, order_, Span(), size);
         Span allowed(joined(reach_.vectors, near.vectors));
-        wanted.add_all(choose(found, work_, {}, size, {&allowed, near.vectors, size - low}));
-        if (!wanted.size()) wanted.add_all(choose(found, work_, {}, size, {nullptr, near.vectors, size - low}));
+        wanted.add_all(choose(waits_, work_, {}, size, {&allowed, near.vectors, size - low}));
+        if (!wanted.size()) wanted.add_all(choose(waits_, work_, {}, size, {nullptr, near.vectors, size - low}));
         by_odd_rows(near, tile, wanted, order);
     }
     int room = std::min(size - wanted.size(), low);

@@ -55,6 +55,7 @@ class GrowingSpace {
     Span reach_, mixed_, covered_;
     Vectors lanes_;
     Numbers pending_;
+    LinearReasons waits_;  // what pending work waits for with nothing near, if there is any
     bool done_ = false;
 };
 

@@ -137,6 +137,20 @@ LinearReasons linear_reasons(const Numbers& pending, const FramedWork& work, con
     return found;
 }
 
+LinearReasons LinearReasons::beside(const Span& near, int most) const {
+    LinearReasons out;
+    Numbers now;
+    for (Index reason = 0; reason < spaces.size(); ++reason) {
+        Basis rest;
+        for (const Mask* row = spaces.begin(reason); row != spaces.end(reason); ++row) rest.add(near.left(*row));
+        now.push_back(rest.size() <= most ? out.spaces.of(rest) : wide);
+    }
+    out.numbers = numbers;
+    out.of.reserve(of.size());
+    for (Index reason : of) out.of.push_back(reason == wide ? wide : now[reason]);
+    return out;
+}
+
 std::vector<bool> LinearReasons::lie_in(const Span& space) const {
     std::vector<bool> out;
     for (Index reason = 0; reason < spaces.size(); ++reason)

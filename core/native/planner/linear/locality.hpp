@@ -48,6 +48,9 @@ struct LinearReasons {
     Numbers numbers, of;  // pieces, and the number of the reason of each
     Subspaces spaces;
 
+    // Returns those of the same pieces with some directions near, to which at most so many are added. With none near, as
+    // these were found, those and as many more could be.
+    LinearReasons beside(const Span& near, int most) const;
     // Tells of each reason whether it lies in a space.
     std::vector<bool> lie_in(const Span& space) const;
     // The multiply-adds per amplitude of the pieces that run with some directions near.

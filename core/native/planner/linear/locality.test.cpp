@@ -64,3 +64,25 @@ TEST_CASE("directions are chosen with which some work runs, and no more than ask
         }
     }
 }
+
+TEST_CASE("reasons with nothing near tell those with some directions near") {
+    constexpr int capacity = 4;
+    for (unsigned seed = 0; seed < 150; ++seed) {
+        Drawn drawn(seed, size);
+        const FramedWork work(work_with_cx(drawn, 20), size, drawn.context, false);
+        const Order order(work);
+        const Span near({1 + drawn.mask() % 31, 1 + drawn.mask() % 31});
+        const int room = capacity - near.size();
+        const LinearReasons found = linear_reasons(all_of(work), work, order, Span(), capacity).beside(near, room);
+        const LinearReasons expected = linear_reasons(all_of(work), work, order, near, room);
+        CHECK(found.numbers == expected.numbers);
+        CHECK(choose(found, work, near.vectors, room) == choose(expected, work, near.vectors, room));
+        for (std::size_t k = 0; k < expected.of.size(); ++k) {
+            const Index one = found.of[k], other = expected.of[k];
+            CHECK((one == LinearReasons::wide) == (other == LinearReasons::wide));
+            if (one == LinearReasons::wide || other == LinearReasons::wide) continue;
+            CHECK(std::equal(found.spaces.begin(one), found.spaces.end(one), expected.spaces.begin(other),
+                             expected.spaces.end(other)));
+        }
+    }
+}

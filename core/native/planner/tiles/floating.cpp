@@ -114,9 +114,9 @@ std::vector<Mask> Floating::settled(const BitPlaces& begin, std::size_t first, I
     return words;
 }
 
-Directions next_low(const std::vector<Index>& ready, const Pending& left, Directions tile, Directions low, Directions reach,
-                    Directions every, const Shape& shape, Reasons& reasons) {
-    if (left.empty() || !left[0].in_a_sweep()) return low;
+bool next_low(const std::vector<Index>& ready, const Pending& left, Directions tile, Directions& low, Directions reach,
+              Directions every, const Shape& shape, Reasons& reasons) {
+    if (left.empty() || !left[0].in_a_sweep()) return false;
     reasons.find(left, {}, shape.tile);
     Bound bound{tile, shape.tile - shape.low};
     Directions wanted = choose(reasons, {}, reach, shape.tile, bound);
@@ -150,7 +150,8 @@ Directions next_low(const std::vector<Index>& ready, const Pending& left, Direct
     Directions out;
     for (int k = 0; k < size && out.size() < shape.low; ++k)
         if (order[k] >> 63 || room-- > 0) out.units |= unit(static_cast<int>(order[k] & 127));
-    return out;
+    low = out;
+    return true;
 }
 
 }  // namespace qx::plan

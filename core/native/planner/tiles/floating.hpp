@@ -50,10 +50,10 @@ class Floating {
     std::vector<BitPlaces> trail_;  // the places after each step
 };
 
-// The bits that a sweep leaves on the lowest places: bits of its tile, with which the next tile does most. ready: the
-// work of the sweep. left: the work behind it. low: the bits that are lowest now. reach, every: see Growth.
-// reasons: memory for those of the work behind it.
-Directions next_low(const std::vector<Index>& ready, const Pending& left, Directions tile, Directions low, Directions reach,
-                    Directions every, const Shape& shape, Reasons& reasons);
+// Finds the bits that a sweep leaves on the lowest places: bits of its tile, with which the next tile does most. ready: the
+// work of the sweep. left: the work behind it. low: the bits that are lowest now, and then. reach, every: see Growth.
+// Returns whether `reasons` are those of the work behind it with no bit near; else nothing changes.
+bool next_low(const std::vector<Index>& ready, const Pending& left, Directions tile, Directions& low, Directions reach,
+              Directions every, const Shape& shape, Reasons& reasons);
 
 }  // namespace qx::plan

@@ -83,6 +83,7 @@ bool Scheduler::end_sweep() {
     const Pending& left = sweep_.left();
     if (left.size() == ready_.size()) return false;
     if (!left.empty()) {
+        growth_.change();
         std::vector<Index> front;
         front.reserve(left.size() + pending_.front.size());
         std::size_t own = 0, other = 0;

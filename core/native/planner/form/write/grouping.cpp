@@ -3,6 +3,7 @@
 #include "planner/form/write/grouping.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <numbers>
 
@@ -13,6 +14,7 @@ namespace {
 constexpr std::size_t at_once = 64;
 constexpr std::size_t most_active = 256;  // rotations that later ones may join
 constexpr std::size_t most_alike = 48;    // those by one angle, of which pairs are kept
+constexpr std::size_t pairs_of_one = 32;  // rows of the table of pairs for each rotation
 constexpr int most_equal = 16;            // pairs with one product that are looked at
 constexpr int most_controls = 6;
 constexpr double quarter = std::numbers::pi / 2;
@@ -50,6 +52,7 @@ Grouping::Grouping(std::vector<Waiting> waiting, Controls& controls, std::vector
     : waiting_(std::move(waiting)), controls_(controls), x_(x), z_(z), diagonal_(diagonal) {
     for (const Waiting& one : waiting_)
         if (const Index kind = kind_of(one); kind != none) ++left_[kind];
+    rows_.assign(std::bit_ceil(pairs_of_one * (waiting_.size() + 1)), none);
 }
 
 bool Grouping::advance() {
@@ -77,9 +80,10 @@ void Grouping::add(Waiting own) {
     for (std::size_t k = alike.size(), left = most_alike; k-- > 0 && left > 0; --left) {
         const Pauli &a = items_[alike[k]].of.string.pauli, &b = own.string.pauli;
         if (anticommute(a, b) || !fits_controls({a.x ^ b.x, a.z ^ b.z}, {})) continue;
-        Index& last = pairs_[hash({a.x ^ b.x, a.z ^ b.z}, kind)];
-        pair_.push_back({alike[k], number, last});
-        last = static_cast<Index>(pair_.size() - 1);
+        const std::uint64_t found = hash({a.x ^ b.x, a.z ^ b.z}, kind);
+        Index& last = rows_[found & (rows_.size() - 1)];
+        pairs_.push_back({found, alike[k], number, last});
+        last = static_cast<Index>(pairs_.size() - 1);
     }
     alike.push_back(number);
 }
@@ -134,10 +138,14 @@ bool Grouping::join(Waiting& own, Index kind) {
         const Index a = alike[k];
         Pauli both = items_[a].of.string.pauli;
         both ^= own.string.pauli;
-        if (!fits_controls(both, {}) || controls_.meet(items_[a].of, own)) continue;
-        int looks = most_equal;
-        for (Index at = pairs_.at(hash(both, kind)); at != none && looks-- > 0; at = pair_[at].before) {
-            const Index b = pair_[at].a, c = pair_[at].b;
+        if (!fits_controls(both, {})) continue;
+        const std::uint64_t found = hash(both, kind);
+        Index at = rows_[found & (rows_.size() - 1)];
+        if (at == none || controls_.meet(items_[a].of, own)) continue;
+        for (int looks = most_equal; at != none && looks > 0; at = pairs_[at].before) {
+            if (pairs_[at].hash != found) continue;
+            --looks;
+            const Index b = pairs_[at].a, c = pairs_[at].b;
             if (a == b || a == c || !usable(b) || !usable(c)) continue;
             if (controls_.meet(items_[b].of, own) || controls_.meet(items_[c].of, own)) continue;
             const Pauli& third = items_[b].of.string.pauli;

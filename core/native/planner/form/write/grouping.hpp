@@ -36,8 +36,9 @@ class Grouping {
         std::uint64_t blocked = ~std::uint64_t{0};  // the layer in which something first does not commute with it
         bool gone = false, known = true;  // known: whether it is looked at whether something does not commute with it
     };
-    // Two rotations by one angle, and the pair before it with the same product.
+    // Two rotations by one angle, the hash of their product, and the pair before it in one row of the table of pairs.
     struct Pair {
+        std::uint64_t hash;
         Index a, b, before;
     };
 
@@ -64,8 +65,9 @@ class Grouping {
     std::vector<Index> order_, active_;
     std::vector<std::vector<Index>> of_kind_;
     std::vector<int> left_;  // of each kind, how many there are
-    Memo kinds_, pairs_, groups_;
-    std::vector<Pair> pair_;
+    Memo kinds_, groups_;
+    std::vector<Pair> pairs_;
+    std::vector<Index> rows_;  // the last pair of each row
     std::uint64_t layer_ = 0;
     std::size_t layer_begin_ = 0, groups_here_ = 0;  // in `order_`: the layer at hand, which begins with groups
 };

@@ -28,7 +28,7 @@ bool is_eighth(const Angle& of) {
 }  // namespace
 
 // Returns the first of those rotations on fewest flipped wires that may run.
-std::size_t Writer::cheapest() const {
+std::size_t Writer::cheapest() {
     std::size_t out = begin_;
     const auto width = [&](std::size_t number) {
         int most = 0;

@@ -105,6 +105,8 @@ void Writer::sort() {
     std::vector<Waiting> sorted;
     for (const Index k : order) sorted.push_back(waiting_[k]);
     waiting_ = std::move(sorted);
+    for (Index k = 0; k < waiting_.size(); ++k) waiting_[k].number = k;
+    in_the_way_.assign(waiting_.size(), 0);
 }
 
 }  // namespace qx::form

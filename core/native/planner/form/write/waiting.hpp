@@ -17,6 +17,7 @@ struct Waiting {
     std::uint64_t layer = 0;
     Index controls = 0, parts = 0;  // where those of `Controls` begin
     int num_controls = 0;
+    Index number = 0;  // in the order in which they wait
 };
 
 // The controls of rotations that wait, in the frame of now.

@@ -88,11 +88,17 @@ std::size_t Writer::looked_at() const {
            static_cast<std::size_t>(thresholds.rotations_looked_at.at_most(static_cast<Int>(waiting_.size() - begin_)));
 }
 
-// Tells whether a rotation commutes with all that wait before it.
-bool Writer::is_free(std::size_t number) const {
-    for (std::size_t k = begin_; k < number; ++k)
-        if (controls_.meet(waiting_[k], waiting_[number])) return false;
-    return true;
+// Tells whether a rotation commutes with all that wait before it. Two that do so in one frame do so in all, and so each two
+// are compared once.
+bool Writer::is_free(std::size_t place) {
+    const Waiting& own = waiting_[place];
+    Index& first = in_the_way_[own.number];
+    const auto end = waiting_.begin() + static_cast<std::ptrdiff_t>(place);
+    for (auto other = std::lower_bound(waiting_.begin() + static_cast<std::ptrdiff_t>(begin_), end, first,
+                                       [](const Waiting& one, Index number) { return one.number < number; });
+         other != end; ++other)
+        if (controls_.meet(*other, own)) return first = other->number, false;
+    return first = own.number, true;
 }
 
 // Writes all diagonal rotations that nothing is in the way of, of those that are looked at, and those that flip one wire
@@ -102,9 +108,7 @@ void Writer::run() {
         std::size_t to = looked_at();
         for (std::size_t k = to; k-- > begin_;) {  // from the end, so that what stays lies together
             const Waiting one = waiting_[k];
-            bool free = is_ready(one);
-            for (std::size_t j = begin_; free && j < k; ++j) free = !controls_.meet(waiting_[j], one);
-            if (free) rotate(one);
+            if (is_ready(one) && is_free(k)) rotate(one);
             else waiting_[--to] = one;
         }
         ran = to - begin_;

@@ -83,7 +83,7 @@ class Writer {
     };
 
     std::size_t looked_at() const;
-    bool is_free(std::size_t number) const;
+    bool is_free(std::size_t place);
     void run();
     void write(const Gate& gate);
     void rotate(const Waiting& rotation);
@@ -105,7 +105,7 @@ class Writer {
     void take(const Way& way);
     // locally.cpp
     void there_and_back();
-    std::size_t cheapest() const;
+    std::size_t cheapest();
     bool stay();
     double flips(Mask h, Mask y) const;
     bool move(double least);
@@ -117,6 +117,7 @@ class Writer {
     std::unique_ptr<Grouping> grouping_;
     int groupings_ = 0;  // that are done: of diagonal controls, then of others
     std::size_t begin_ = 0;
+    std::vector<Index> in_the_way_;  // of each rotation, the number of the first that may not commute with it
     std::size_t left_to_ = 0;  // the first rotation whose quarter turns have not been looked at
     bool left_any_ = false;
     int rounds_ = 0;
