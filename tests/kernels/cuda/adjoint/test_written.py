@@ -11,7 +11,7 @@ from support.cuda.emulated_runtime import EmulatedRuntime
 from support.gpus import gpu_missing
 from support.gradients import layers, observables
 
-from benchmarks.gpu_gradients import CIRCUITS, energy
+from benchmarks.gradient_circuits import CIRCUITS, energy
 from qsim_ex import Gradient, ParameterSweepBuilder, PauliSum, Simulator
 from qsim_ex.circuit.parameters.sweep import ParameterSweep
 from qsim_ex.devices import discover
