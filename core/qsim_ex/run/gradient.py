@@ -51,7 +51,9 @@ from qsim_ex.run.gradient_task import (
     require_derivatives,
     ticker_of,
 )
+from qsim_ex.run.gradient_written import written_task
 from qsim_ex.run.reversed_plan import ReversedPlan, reversed_plan
+from qsim_ex.run.written_out import Where
 from qsim_ex.steps.plan import Plan
 
 if TYPE_CHECKING:
@@ -94,6 +96,8 @@ def _differentiated(
     else:
         task = checked(options, sweep, target)
         where, targets = placed(assigner, task)
+        if in_one_piece(where):
+            task = written_task(task, Where(where.device, where.deployment, options))
         run = _in_one_piece if in_one_piece(where) else gradient_divided.run
         run(task, where, targets, found)
     return found, (where.device.name, options.precision, perf_counter() - began)
@@ -169,7 +173,7 @@ def _in_one_piece(task: GradientTask, where: Assignment, targets: Sequence[Targe
 
 def _differentiate(task: GradientTask, device: DifferentiatingDevice, which: Rows, found: Found, steps: Steps) -> None:
     """Write the values and the derivatives of some bindings, which are worked on together."""
-    num_wires, options, operands = task.num_wires, task.options, task.sweep.operands(which)
+    num_wires, options, operands = task.num_wires, task.options, task.operands(which)
     way = _way_of(task, device)
     ends = list(accumulate(way.lengths))
     tick, share = steps.expected(ends), steps.ticker.of_states(len(which), ends[-1])

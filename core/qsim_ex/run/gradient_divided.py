@@ -67,7 +67,7 @@ def run(task: GradientTask, where: Assignment, targets: Sequence[Target], found:
 
 def differentiate(task: GradientTask, state: Divided, which: Rows, found: Found, steps: Steps) -> None:
     """Write the values and the derivatives of one binding. state: a new state of a wire more than the task's."""
-    work, operands = task.target.followed(task.work, task.sweep.operands(which), which)
+    work, operands = task.target.followed(task.work, task.operands(which), which)
     task = replace(task, work=work, wanted=np.pad(task.wanted, (0, operands.shape[1] - len(task.wanted))))
     inverted, levels = task.backwards(), state.planning_levels
     plan, back = plans(task, state.devices[0].shape(task.options.dtype), levels)

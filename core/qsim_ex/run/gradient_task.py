@@ -24,6 +24,7 @@ from qsim_ex.options import Options
 from qsim_ex.placement.base import Tick
 from qsim_ex.planning.coefficients.pullback import LEFT_OUT, depending, pull_back
 from qsim_ex.planning.compiled import CANCEL
+from qsim_ex.planning.written_numbers import WrittenNumbers
 from qsim_ex.precision import AmplitudeDtype
 from qsim_ex.run.gradient_targets import Complex, Rows, Target
 from qsim_ex.steps.layout import Layout, Levels, Shape
@@ -56,7 +57,8 @@ class Found(NamedTuple):
 class GradientTask:
     """What is differentiated.
 
-    work: of all bindings. wanted: which of its operands depend on parameters.
+    work: of all bindings. wanted: which of its operands depend on parameters. numbers: how the operands follow from
+    those of the sweep, if the work is what is written in place of its circuit; see `run.gradient_written`.
     """
 
     sweep: ParameterSweep
@@ -64,11 +66,17 @@ class GradientTask:
     work: Structure
     wanted: Flags
     options: Options
+    numbers: WrittenNumbers | None = None
 
     @property
     def num_wires(self) -> int:
         """The number of wires of a state."""
         return self.sweep.template.num_qubits
+
+    def operands(self, which: Rows) -> Complex:
+        """Return the operands of the work for some bindings, complex128 [bindings, total]."""
+        found = self.sweep.operands(which)
+        return found if self.numbers is None else self.numbers(found)
 
     def backwards(self) -> Inverse:
         """Return the inverse of the work from the first instruction on that has parameters."""
@@ -80,6 +88,8 @@ class GradientTask:
 
     def pulled(self, found: Complex, which: Rows) -> Values:
         """Return derivatives [rows, cotangents, columns] for cotangents of the operands, of some bindings."""
+        if self.numbers is not None:
+            found = self.numbers.pull_back(self.sweep.operands(which), found[:, :, : self.numbers.size])
         return pulled(self.sweep, which, found[:, :, : self.sweep.template.operands.shape[1]])
 
 

@@ -10,6 +10,7 @@ import pytest
 from support.cuda.emulated_runtime import EmulatedRuntime
 from support.gpus import gpu_missing
 from support.gradients import layers, observables
+from support.held import Hold
 
 from benchmarks.gradient_circuits import CIRCUITS, energy
 from qsim_ex import Gradient, ParameterSweepBuilder, PauliSum, Simulator
@@ -25,6 +26,7 @@ from qsim_ex.run import reversed_plan
 from qsim_ex.steps.layout import Layout
 from qsim_ex.steps.reversed import reversed_sweep
 from qsim_ex.steps.step import Sweep
+from tools.fuzz.thresholds import WRITTEN
 
 Ask = Callable[..., Gradient]
 
@@ -71,6 +73,13 @@ def ising(num_wires: int, angles: Callable[[], float]) -> ParameterSweep:
 def test_drawn_circuits(gradient: Ask, seed: int) -> None:
     """Gates of the table with and without parameters, under controls, for two bindings and two observables."""
     as_on_the_cpu(gradient, layers(9, seed), observables(9, 2, seed))
+
+
+def test_what_is_written_out_of_a_form(gradient: Ask, hold: Hold) -> None:
+    """Pauli rotations, written out in place of ladders of CX: permutations, and tables of several parities."""
+    hold(**WRITTEN)
+    sweep, sums = CIRCUITS["uccsd"](11, np.random.default_rng(0)), [energy(11)]
+    as_on_the_cpu(gradient, sweep, sums)
 
 
 def test_states_that_grow(gradient: Ask) -> None:
