@@ -53,12 +53,12 @@ class Traffic:
 def run(task: GradientTask, where: Assignment, targets: Sequence[Target], found: Found) -> None:
     """Write all values and derivatives."""
     limits, kind = task.options.limits(where.free, where.host_free), KINDS[where.deployment.kind]
-    states, traffic = task.sweep.count * len(targets), Traffic()
+    states, traffic = task.count * len(targets), Traffic()
     with ticker_of(task, len(targets)) as ticker:
         steps = Steps(ticker, states, traffic)
         for target, part in zip(targets, found.of_targets(targets), strict=True):
-            for binding in range(task.sweep.count):
-                which = np.array([binding])
+            for row in range(task.count):
+                which = np.array([row])
                 made = kind.create(where.deployment, where.devices, task.options.dtype, limits)
                 with traffic.counts(cast(Divided, made)) as state:
                     differentiate(replace(task, target=target), state, which, part.of_rows(which), steps)

@@ -20,8 +20,8 @@ from qsim_ex.circuit.parameters.bindings import Bindings
 from qsim_ex.circuit.parameters.sweep import ParameterSweep
 from qsim_ex.circuit.structure import Structure, structure_of
 from qsim_ex.devices.base import Batches
-from qsim_ex.planning.compiled import MOST_WIRES
 from qsim_ex.planning.coefficients.pullback import LEFT_OUT
+from qsim_ex.planning.compiled import MOST_WIRES
 from qsim_ex.planning.written import Manner, WrittenCircuit
 from qsim_ex.planning.written_bindings import WrittenBindings
 from qsim_ex.run.gradient_states import forward_plan
@@ -80,7 +80,7 @@ def written_task(task: GradientTask, where: Where, *, again: bool = False) -> Gr
     work, now = task.work, thresholds.now
     if not now.written_percent or task.num_wires > MOST_WIRES or not work.kinds <= {Op, Permutation}:
         return task
-    if not task.wanted.any() or not work.instructions:
+    if task.chosen is not None or not task.wanted.any():
         return task
     options, count = task.options, task.sweep.count
     tried = _tried(_Sweep.of(task), where.deployment, options.dtype, options.threads, count > 1)

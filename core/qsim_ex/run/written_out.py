@@ -233,7 +233,7 @@ def _gates_of(structure: Structure) -> int:
 
 @lru_cache(maxsize=32)  # each with numbers of a few of its bindings
 def written_bindings(structure: Structure, gates: int, microseconds: int) -> WrittenBindings:
-    """Return what is written out of the gates that a structure begins with, in place of a run of so many microseconds."""
+    """Return what is written out of the gates that a structure begins with; microseconds: of the run in whose place."""
     only = structure_of(structure.num_qubits, 0, structure.instructions[:gates])
     return WrittenBindings(only, partial(_written, structure, gates, microseconds))
 
