@@ -59,8 +59,8 @@ class Differentiating:
         trajectories: their number for each binding, if the circuit has mixtures of unitary matrices, as depolarizing
         noise is. What is differentiated is their mean: the one that `run_batch` returns for the same trajectories and
         seeds. seeds: one for each binding or for all, as of `run_batch`.
-        Raises `NotSupported` for circuits whose final state is random, for trajectories that look at the state, for gates
-        without inverse behind the first parameter, and for devices that do not differentiate; `CircuitError`,
+        Raises `NotSupported` for circuits whose final state is random, for trajectories that look at the state, for
+        gates without inverse behind the first parameter, and for devices that do not differentiate; `CircuitError`,
         `WireError`, `OptionError`, `OutOfMemory`, `DeviceError`, `Cancelled`.
         """
         with self._differentiates(cancel):
