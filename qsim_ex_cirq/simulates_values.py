@@ -105,9 +105,10 @@ class SimulatesValues(cirq.SimulatesAmplitudes, cirq.SimulatesExpectationValues)
 
         They are exact, by adjoint differentiation, which takes little more than three runs however many symbols there
         are; many points share one call. Of circuits with mixtures of unitary matrices they are those of the mean over
-        `trajectories` of the simulator, if it was given, with the seed that a run of the values would have. The circuit begins in |0…0⟩. Exponents are in half turns, and derivatives per
-        unit of the symbol. Raises `NotSupported` for a simulator with noise, for circuits whose final state is random,
-        and for symbols in gates that become matrices, `CircuitError` for coefficients that are not real.
+        `trajectories` of the simulator, if it was given, with the seed that a run of the values would have. The circuit
+        begins in |0…0⟩. Exponents are in half turns, and derivatives per unit of the symbol.
+        Raises `NotSupported` for a simulator with noise, for circuits whose final state is random, and for symbols in
+        gates that become matrices, `CircuitError` for coefficients that are not real.
         """
         if self._noise is not cirq.NO_NOISE:
             raise NotSupported("gradient: expected a simulator without noise, got a noise model; leave it out.")

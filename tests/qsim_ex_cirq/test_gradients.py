@@ -90,7 +90,7 @@ def test_a_loop_compiles_each_formula_once(monkeypatch: pytest.MonkeyPatch) -> N
 
 
 def test_means_over_trajectories() -> None:
-    """With trajectories and a seed, values are those of an equal simulator's sweep, and gradients those of that mean."""
+    """With trajectories and a seed, values are those of an equal simulator, and gradients those of that mean."""
     noisy = angles() + cirq.Circuit(cirq.depolarize(0.3).on_each(*angles().all_qubits()), cirq.H(Q[0]))
 
     def at(a: float) -> np.ndarray:
