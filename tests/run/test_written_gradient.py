@@ -8,6 +8,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from support.gradient_faults import written_once
 from support.gradients import compare, observables
 from support.held import Hold
 
@@ -122,3 +123,16 @@ def test_it_is_taken_where_it_is_faster_and_explained() -> None:
     for name, expected in (("uccsd", "circuit: written as Pauli rotations"), ("su2", "circuit: as it came")):
         sweep = CIRCUITS[name](16, np.random.default_rng(0))
         assert expected in str(simulator.explain_gradient(sweep, sums))
+
+
+def test_a_phase_of_several_rotations(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A phase that is in several angles counts in each, and a planted fault, that it counts once, is found."""
+    builder, sums = ParameterSweepBuilder(2, 0), observables(2, 1, 0)
+    builder.gate("h", [0]).gate("h", [1]).gate("cp", [0, 1], np.array([0.8])).gate("h", [0]).gate("h", [1])  # type: ignore[arg-type]
+    sweep = builder.sweep(1)
+    with written(monkeypatch, Manner.FRAMES) as taken:
+        compare(sweep, Simulator(device="cpu").gradient(sweep, sums), sums)
+        assert taken == [True]
+        written_once(monkeypatch)
+        with pytest.raises(AssertionError):
+            compare(sweep, Simulator(device="cpu").gradient(sweep, sums), sums)
