@@ -117,8 +117,9 @@ def test_overlaps(monkeypatch: pytest.MonkeyPatch) -> None:
     assert found.derivatives == pytest.approx(expected.derivatives, abs=1e-12)
 
 
-def test_it_is_taken_where_it_is_faster_and_explained() -> None:
+def test_it_is_taken_where_it_is_faster_and_explained(hold: Hold) -> None:
     """Strings of excitations are written as rotations, a chain that is dense is not, and an explanation says which."""
+    hold(written_percent=100)
     simulator, sums = Simulator(device="cpu"), observables(16, 1, 0)
     for name, expected in (("uccsd", "circuit: written as Pauli rotations"), ("su2", "circuit: as it came")):
         sweep = CIRCUITS[name](16, np.random.default_rng(0))

@@ -17,7 +17,6 @@ import numpy as np
 from qsim_ex import thresholds
 from qsim_ex.circuit.ops import Op, Permutation
 from qsim_ex.circuit.parameters.bindings import Bindings
-from qsim_ex.circuit.parameters.sweep import ParameterSweep
 from qsim_ex.circuit.structure import Structure, structure_of
 from qsim_ex.devices.base import Batches
 from qsim_ex.planning.coefficients.pullback import LEFT_OUT
@@ -40,11 +39,12 @@ RUNS = 4
 class _TriedGradient:
     """What is known of a sweep's circuit in a place.
 
-    slower: whether nothing faster is to be written there. comes_again: whether it came before. compared: whether drawn
-    bindings have been. manner: the fastest one, once all have been compared.
+    slower: whether nothing faster is to be written there. comes_again: whether it came before. known: what is written
+    of it, for drawn bindings among others. manner: the fastest one, once all have been compared.
     """
 
-    slower = comes_again = compared = False
+    slower = comes_again = False
+    known: WrittenBindings | None = None
     manner: Manner | None = None
 
 
@@ -83,7 +83,8 @@ def written_task(task: GradientTask, where: Where, *, again: bool = False) -> Gr
     if task.chosen is not None or not task.wanted.any():
         return task
     options, count = task.options, task.sweep.count
-    tried = _tried(_Sweep.of(task), where.deployment, options.dtype, options.threads, count > 1)
+    key = _Sweep.of(task), where.device.name, where.deployment, options.dtype, options.threads, count > 1
+    tried = _tried(*key)
     if tried.slower:
         return task
     seconds, gates = where.seconds([_plan(task, where)]), len(work.instructions)
@@ -94,24 +95,26 @@ def written_task(task: GradientTask, where: Where, *, again: bool = False) -> Gr
     if not (again or tried.comes_again) and microseconds < now.planned_microseconds * gates:
         tried.comes_again = True
         return task
-    known = written_bindings(structure_of(task.num_wires, 0, work.instructions), gates, int(1e6 * seconds))
-    local = _for_all(known, task.sweep, tried)
+    local = _for_all(task, tried, int(1e6 * seconds))
     if local is not None and tried.manner is None:
-        tried.manner = _fastest(task, local, where, where.rates.surely * seconds)
+        tried.manner = _fastest(task, local, where, now.written_percent / 100 * where.rates.surely * seconds)
     written = None if tried.manner is None or local is None else _in_manner(local, tried.manner)
     tried.slower = written is None
     return task if written is None else _replaced(task, written)
 
 
-def _for_all(known: WrittenBindings, sweep: ParameterSweep, tried: _TriedGradient) -> WrittenCircuit | None:
+def _for_all(task: GradientTask, tried: _TriedGradient, microseconds: int) -> WrittenCircuit | None:
     """Return what is written for all bindings of a sweep, and for all others that it may have."""
-    if not tried.compared:
+    sweep = task.sweep
+    if tried.known is None:
+        gates = task.work.instructions
+        known = written_bindings(structure_of(task.num_wires, 0, gates), len(gates), microseconds)
         columns = np.random.default_rng(0).normal(size=(DRAWN, 0 if sweep.columns is None else sweep.columns.shape[1]))
         drawn = replace(sweep, count=DRAWN, columns=columns)
         if known.of(Bindings.of(drawn.operands(np.arange(DRAWN)))) is None:
             return None
-        tried.compared = True
-    return known.of(sweep.bindings())
+        tried.known = known
+    return tried.known.of(sweep.bindings())
 
 
 def _in_manner(local: WrittenCircuit, manner: Manner) -> WrittenCircuit | None:

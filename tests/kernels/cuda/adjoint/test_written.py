@@ -12,7 +12,7 @@ from support.gpus import gpu_missing
 from support.gradients import layers, observables
 from support.held import Hold
 
-from benchmarks.gradient_circuits import CIRCUITS, energy
+from benchmarks.gradient_circuits import CIRCUITS, FAMILIES, energy, sweep_of
 from qsim_ex import Gradient, ParameterSweepBuilder, PauliSum, Simulator
 from qsim_ex.circuit.parameters.sweep import ParameterSweep
 from qsim_ex.devices import discover
@@ -76,10 +76,12 @@ def test_drawn_circuits(gradient: Ask, seed: int) -> None:
 
 
 def test_what_is_written_out_of_a_form(gradient: Ask, hold: Hold) -> None:
-    """Pauli rotations, written out in place of ladders of CX: permutations, and tables of several parities."""
+    """Pauli rotations, written out in place of ladders of CX, also where another device has written them before."""
     hold(**WRITTEN)
-    sweep, sums = CIRCUITS["uccsd"](11, np.random.default_rng(0)), [energy(11)]
-    as_on_the_cpu(gradient, sweep, sums)
+    gates = FAMILIES["uccsd"](9, np.random.default_rng(0))
+    sweep = sweep_of([*gates[:60], *gates[-200:]], 9)
+    assert "written as Pauli rotations" in str(Simulator(device="cpu").explain_gradient(sweep, energy(9)))
+    as_on_the_cpu(gradient, sweep, [energy(9)])
 
 
 def test_states_that_grow(gradient: Ask) -> None:
