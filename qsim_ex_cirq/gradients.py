@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 
@@ -23,11 +23,13 @@ class ValuesAndGradients:
     """Expectation values at all points of a sweep, and their derivatives.
 
     values: float64 [points, observables]. gradients: float64 [points, observables, symbols]. symbols: their names.
+    errors: the standard errors of values that are means over trajectories; None where they are exact.
     """
 
     values: NDArray[np.float64]
     gradients: NDArray[np.float64]
     symbols: tuple[str, ...]
+    errors: NDArray[np.float64] | None = None
 
 
 def differentiated(
@@ -60,13 +62,19 @@ def values_and_gradients(
     params: cirq.Sweepable,
     order: tuple[cirq.Qid, ...],
     sums: Sequence[PauliSum],
+    trajectories: int | None,
+    seed: Callable[[], int],
 ) -> ValuesAndGradients:
-    """Return values and derivatives; see `QsimExSimulator.simulate_expectation_values_and_gradients`."""
+    """Return values and derivatives; see `QsimExSimulator.simulate_expectation_values_and_gradients`.
+
+    seed: returns that of the next point.
+    """
     sweep, resolvers = differentiated(program, order), list(cirq.to_resolvers(params))
     columns = ResolverColumns(resolvers)
     try:
         given = np.array([columns[name] for name in sweep.names]).reshape(len(sweep.names), len(resolvers)).T
     except NeedsNumbers as error:
         raise ParameterError(f"gradient: expected a number for each symbol, but {error}; give one.") from error
-    found = sweep.gradient(simulator, given, sums)
-    return ValuesAndGradients(found.values, found.jacobian, sweep.names)
+    seeds = None if trajectories is None else [seed() for _ in resolvers]
+    found = sweep.gradient(simulator, given, sums, trajectories, seeds)
+    return ValuesAndGradients(found.values, found.jacobian, sweep.names, found.errors)

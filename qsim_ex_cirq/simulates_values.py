@@ -104,16 +104,19 @@ class SimulatesValues(cirq.SimulatesAmplitudes, cirq.SimulatesExpectationValues)
         """Return expectation values and their derivatives with respect to all symbols, for all points of a sweep.
 
         They are exact, by adjoint differentiation, which takes little more than three runs however many symbols there
-        are; many points share one call. The circuit begins in |0…0⟩. Exponents are in half turns, and derivatives per
-        unit of the symbol. Raises `NotSupported` for a simulator with noise, for circuits whose final state is random,
-        and for symbols in gates that become matrices, `CircuitError` for coefficients that are not real.
+        are; many points share one call. Of circuits with mixtures of unitary matrices they are those of the mean over
+        `trajectories` of the simulator, if it was given, with the seed that a run of the values would have. The circuit
+        begins in |0…0⟩. Exponents are in half turns, and derivatives per unit of the symbol.
+        Raises `NotSupported` for a simulator with noise, for circuits whose final state is random, and for symbols in
+        gates that become matrices, `CircuitError` for coefficients that are not real.
         """
         if self._noise is not cirq.NO_NOISE:
             raise NotSupported("gradient: expected a simulator without noise, got a noise model; leave it out.")
         listed = observables if isinstance(observables, list) else [observables]
         order = order_of(program, qubit_order)
         sums = [pauli_sum(observable, order) for observable in listed]
-        return values_and_gradients(self._engine, program, params, order, sums)
+        runner = self._runner
+        return values_and_gradients(self._engine, program, params, order, sums, runner.trajectories, runner.seed)
 
     @point_by_point
     def _estimates(

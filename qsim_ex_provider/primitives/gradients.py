@@ -21,13 +21,21 @@ from qsim_ex_provider.translation.walk import columns_of
 
 
 def value_and_gradient(
-    simulator: Simulator, circuit: QuantumCircuit, observables: object, values: ArrayLike
+    simulator: Simulator,
+    circuit: QuantumCircuit,
+    observables: object,
+    values: ArrayLike,
+    *,
+    trajectories: int | None = None,
+    seeds: int | Sequence[int] | None = None,
 ) -> NamedGradient:
     """Return expectation values and their derivatives with respect to all parameters of a circuit.
 
     observables: one of what `EstimatorV2` takes, or several in a list; all share the run. values: of the parameters in
     the order of ``circuit.parameters``, [parameters] or, for many points in one call, [points, parameters].
-    The result has `values` [points, observables] and `jacobian` [points, observables, parameters].
+    trajectories, seeds: of circuits with mixtures of unitary matrices, as of `Simulator.gradient`.
+    The result has `values` [points, observables], `jacobian` [points, observables, parameters], and `errors`, the
+    standard errors of values where they are means over trajectories.
     Raises `ParameterError` for values of another shape, and what `Simulator.gradient` raises.
     """
     given = np.atleast_2d(np.asarray(values, dtype=np.float64))
@@ -37,7 +45,7 @@ def value_and_gradient(
             f"circuit {circuit.name!r}, got an array of shape {np.shape(values)}; pass them in the order of "
             "circuit.parameters."
         )
-    return differentiated(circuit).gradient(simulator, given, sums_of(observables))
+    return differentiated(circuit).gradient(simulator, given, sums_of(observables), trajectories, seeds)
 
 
 def sums_of(observables: object) -> list[PauliSum]:

@@ -89,6 +89,22 @@ def test_a_loop_compiles_each_formula_once(monkeypatch: pytest.MonkeyPatch) -> N
     assert found.values[0] == pytest.approx(values(angles(), {"a": 0.4, "b": 0.9}), abs=1e-7)
 
 
+def test_means_over_trajectories() -> None:
+    """With trajectories and a seed, values are those of an equal simulator, and gradients those of that mean."""
+    noisy = angles() + cirq.Circuit(cirq.depolarize(0.3).on_each(*angles().all_qubits()), cirq.H(Q[0]))
+
+    def at(a: float) -> np.ndarray:
+        fresh = QsimExSimulator(device="cpu", dtype=np.complex128, seed=5, trajectories=40)
+        return np.array(fresh.simulate_expectation_values(noisy, list(OBSERVABLES), {"a": a, "b": 0.2})).real
+
+    mine = QsimExSimulator(device="cpu", dtype=np.complex128, seed=5, trajectories=40)
+    found = mine.simulate_expectation_values_and_gradients(noisy, list(OBSERVABLES), {"a": 0.1, "b": 0.2})
+    assert found.values[0] == pytest.approx(at(0.1), abs=1e-12)
+    assert found.errors is not None
+    assert found.errors.max() > 0
+    assert found.gradients[0, :, 0] == pytest.approx((at(0.1 + 1e-5) - at(0.1 - 1e-5)) / 2e-5, abs=1e-8)
+
+
 def test_refused() -> None:
     """Noise, random circuits, and coefficients that are not real are errors in words."""
     with pytest.raises(NotSupported, match="noise"):

@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from qsim_ex.circuit.parameters import pullback
-from qsim_ex.run import gradient, gradient_task, reversed_plan
+from qsim_ex.planning import written_numbers
+from qsim_ex.run import gradient, gradient_density, gradient_task, gradient_trajectories, reversed_plan
 from qsim_ex.steps.reversed import ReversedSweep
 from qsim_ex.steps.step import Sweep
 
@@ -39,6 +40,29 @@ def dropped_gate(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(reversed_plan, "reversed_sweep", dropped)
     kept = reversed_plan.reversed_plan.__wrapped__  # what is kept stays right
     monkeypatch.setattr(gradient, "reversed_plan", kept)
+
+
+def whole_norms(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The factors of a matrix that a trajectory has chosen are as they are, and only their product is unitary."""
+    monkeypatch.setattr(gradient_trajectories, "_unitary_entries", lambda kraus, _choice: kraus.entries)
+
+
+def lost_conjugates(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A density matrix's columns, whose numbers are conjugates, count for nothing."""
+
+    def rows_alone(task: Any, found: Any, which: Any) -> Any:
+        return pullback.pulled(task.sweep, which, found[:, :, : task.sweep.template.operands.shape[1]])
+
+    monkeypatch.setattr(gradient_density.NoisyTask, "pulled", rows_alone)
+
+
+def written_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of the angles that a phase is in, where a circuit is written out of its form, only one counts."""
+
+    def put(to: Any, places: Any, values: Any) -> None:
+        to[..., places] = values
+
+    monkeypatch.setattr(written_numbers, "add_at", put)
 
 
 def shared_once(monkeypatch: pytest.MonkeyPatch) -> None:

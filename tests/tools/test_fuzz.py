@@ -260,7 +260,20 @@ def test_without_frameworks_the_engine_is_fuzzed(monkeypatch: pytest.MonkeyPatch
         names = set(kinds.kinds())
         runs = {"state", "shots", "chance", "values", "bindings", "batched", "machine", "checkpoint", "linear", "far"}
         runs |= {"wide", "saves", "density", "density values", "loops", "density loops", "ranks"}
-        assert runs | {"stabilizer", "form", "written", "rehearsed", "swaps", "gradient"} == names
+        assert (
+            runs
+            | {
+                "stabilizer",
+                "form",
+                "written",
+                "rehearsed",
+                "swaps",
+                "gradient",
+                "noisy gradient",
+                "trajectory gradient",
+            }
+            == names
+        )
         assert work(range(20), ()).found == []
     finally:
         kinds.kinds.cache_clear()

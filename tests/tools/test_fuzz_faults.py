@@ -543,6 +543,8 @@ FAULTS = [
     Fault("a gradient's conjugate", gradient_faults.conjugate, ("gradient",)),
     Fault("a gate that a gradient drops", gradient_faults.dropped_gate, ("gradient",)),
     Fault("a shared parameter counted once", gradient_faults.shared_once, ("gradient",)),
+    Fault("a gradient's chosen factors as they are", gradient_faults.whole_norms, ("trajectory",)),
+    Fault("a noisy gradient's conjugates lost", gradient_faults.lost_conjugates, ("noisy",)),
     Fault("a piece whose sums a gradient drops", gradient_piece_faults.dropped_sums, ("gradient",)),
     Fault("a piece to which an observable is not applied", gradient_piece_faults.dropped_piece, ("gradient",)),
     Fault("bits of a matrix in the wrong order", wrong_endian, ("cirq-state",), "cirq"),

@@ -28,33 +28,49 @@ def draw_gradient(random: Random) -> Case:
     wires = random.choice([1, 2, 3, 3, 4, 5])
     draw = programs.Draw(random, wires, 0)
     draw.bound = True
-    lines = programs.unitary(draw, 9)
-    if not any("v[" in text for line in lines for text in line.source()):
-        lines.append(Line("b.gate('ry', [q[0]], v[0])"))
-        draw.values = max(draw.values, 1)
+    lines = parametrised(draw, 9)
     options = {"device": random.choice(devices()), "precision": random.choice(["double", "double", "single"])}
     if wires >= ROOMY and random.random() < SHARE:
         options |= placed(random, wires + 1, least=ROOMY)
-    ask = {
+    return Case("gradient", wires, 0, tuple(lines), options, drawn_ask(random, draw))
+
+
+def parametrised(draw: programs.Draw, longest: int) -> list[Line]:
+    """Lines without chance, at least one of which has a parameter."""
+    lines = programs.unitary(draw, longest)
+    if not any("v[" in text for line in lines for text in line.source()):
+        lines.append(Line(f"b.gate('ry', [q[0]], v[{draw.values}])"))
+        draw.values += 1
+    return lines
+
+
+def drawn_ask(random: Random, draw: programs.Draw) -> dict[str, Any]:
+    """How many bindings and parameters there are, and the sums that are asked for."""
+    return {
         "rows": random.choice([1, 1, 2, 3]),
         "values": draw.values,
         "columns": random.randint(1, draw.values),
         "seed": random.randrange(1 << 30),
-        "sums": [terms(random, wires) for _ in range(random.randint(1, 2))],
+        "sums": [terms(random, draw.wires) for _ in range(random.randint(1, 2))],
     }
-    return Case("gradient", wires, 0, tuple(lines), options, ask)
 
 
-def check_gradient(case: Case) -> str | None:
-    """Values are the oracle's, and derivatives with respect to every parameter are its differences."""
-    from qsim_ex import Options, Simulator
+def sweep_of(case: Case) -> tuple[Any, Any]:
+    """The sweep of a program, and the numbers of its parameters, [bindings, parameters]."""
     from qsim_ex.circuit.parameters.sweep import ParameterSweepBuilder
 
     ask = case.ask
     numbers = np.random.default_rng(ask["seed"]).uniform(-3, 3, (ask["rows"], ask["columns"]))
     shared = [column.copy() for column in numbers.T]
     given = [shared[k % len(shared)] for k in range(ask["values"])]
-    sweep = filled(ParameterSweepBuilder(case.wires, 0), case, None, given).sweep(ask["rows"])
+    return filled(ParameterSweepBuilder(case.wires, case.bits), case, None, given).sweep(ask["rows"]), numbers
+
+
+def check_gradient(case: Case) -> str | None:
+    """Values are the oracle's, and derivatives with respect to every parameter are its differences."""
+    from qsim_ex import Options, Simulator
+
+    ask, (sweep, numbers) = case.ask, sweep_of(case)
     sums = [pauli_sum(one) for one in ask["sums"]]
     found = Simulator(Options(**case.options)).gradient(sweep, sums)
     tolerance = 1e-7 if case.options["precision"] == "double" else 1e-3

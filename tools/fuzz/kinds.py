@@ -46,6 +46,7 @@ ENGINE = (
     "forms",
     "copies",
     "gradients",
+    "noisy_gradients",
 )
 """Modules with the engine's own kinds."""
 

@@ -112,10 +112,14 @@ class NamedProducts(NamedTuple):
 
 
 class NamedGradient(NamedTuple):
-    """Values float64 [bindings, observables] and their derivatives [bindings, observables, names]."""
+    """Values float64 [bindings, observables] and their derivatives [bindings, observables, names].
+
+    errors: the standard errors of values that are means over trajectories; None where they are exact.
+    """
 
     values: Values
     jacobian: Values
+    errors: Values | None = None
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -173,10 +177,17 @@ class DifferentiatedSweep:
             formulas[:, number] = other.value(*self._given(other, values))
         return replace(self.sweep, count=len(values), columns=self.parts.sums(formulas) + self.terms)
 
-    def gradient(self, simulator: Simulator, values: Values, observables: Sequence[PauliSum]) -> NamedGradient:
+    def gradient(
+        self,
+        simulator: Simulator,
+        values: Values,
+        observables: Sequence[PauliSum],
+        trajectories: int | None = None,
+        seeds: int | Sequence[int] | None = None,
+    ) -> NamedGradient:
         """Return values and derivatives with respect to all names; see `Simulator.gradient`."""
-        found = simulator.gradient(self.with_values(values), observables)
-        return NamedGradient(found.values, self._named(found.jacobian, values))
+        found = simulator.gradient(self.with_values(values), observables, trajectories=trajectories, seeds=seeds)
+        return NamedGradient(found.values, self._named(found.jacobian, values), found.errors)
 
     def vjp(
         self, simulator: Simulator, values: Values, observables: Sequence[PauliSum], cotangents: Values

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from qsim_ex.circuit.derivatives import add_at
 from qsim_ex.planning.written_rotations import RotationEntries
 
 Complex = NDArray[np.complex128]
@@ -47,6 +48,24 @@ class Combinations:
         found: Numbers = np.add.reduceat(numbers[:, self.places] * self.by, self.starts, axis=1)
         return found
 
+    def pull_back(self, cotangents: Numbers, count: int) -> Numbers:
+        """Return cotangents [..., count] of the numbers for those of the combinations; none of the place −1."""
+        found = np.zeros((*cotangents.shape[:-1], count + 1), dtype=np.result_type(cotangents, self.by))
+        if len(self.places):
+            add_at(found, self.places % (count + 1), cotangents[..., self._rows()] * self.by)
+        return found[..., :count]
+
+    def depending(self, numbers: NDArray[np.bool_]) -> NDArray[np.bool_]:
+        """Return which combinations depend on some of the numbers."""
+        if not len(self.starts):
+            return np.empty(0, dtype=np.bool_)
+        found: NDArray[np.bool_] = np.logical_or.reduceat(np.append(numbers, False)[self.places], self.starts)
+        return found
+
+    def _rows(self) -> Integers:
+        """Return the combination of each summand."""
+        return np.repeat(np.arange(len(self.starts)), np.diff(self.starts, append=len(self.places)))
+
 
 def _and_one(numbers: Numbers) -> Numbers:
     """Return numbers [bindings, …] with a 1 behind those of each binding, which is the place −1."""
@@ -75,6 +94,11 @@ class WrittenNumbers:
     rotations: RotationEntries
     constants: Complex
 
+    @property
+    def size(self) -> int:
+        """The number of operands of the written circuit."""
+        return len(self.constants) + len(self.rotations.angles) + 1
+
     def unfit(self, operands: Complex) -> NDArray[np.bool_]:
         """Return which operands [bindings, total] are not what they were taken to be, read by a gate or not."""
         wrong: NDArray[np.bool_] = operands != self.first
@@ -89,11 +113,31 @@ class WrittenNumbers:
         """Return the operands of the written circuit, complex128 [bindings, …], for those of the circuit that fit."""
         angles: Floats = np.real(self.angles(_and_one(np.angle(self._turned(operands)))))
         known = len(self.constants)
-        found = np.empty((len(operands), known + len(self.rotations.angles) + 1), dtype=np.complex128)
+        found = np.empty((len(operands), self.size), dtype=np.complex128)
         found[:, :known] = self.constants
         found[:, known:-1] = self.rotations(angles)
         found[:, -1] = np.exp(1j * angles[:, -1])
         return found
+
+    def depending(self, operands: NDArray[np.bool_]) -> NDArray[np.bool_]:
+        """Return which operands of the written circuit depend on some of the circuit's."""
+        angles = self.angles.depending(self.phases.depending(operands))
+        return np.concatenate(
+            [np.zeros(len(self.constants), dtype=np.bool_), angles[self.rotations.angles], angles[-1:]]
+        )
+
+    def pull_back(self, operands: Complex, cotangents: Complex) -> Complex:
+        """Return cotangents [bindings, values, total] of the circuit's operands for those of the written circuit's.
+
+        A cotangent w of a number z says that a value changes by Re(w·dz). A phase φ = arg S changes by Im(dS/S).
+        """
+        sums = self.phases(_and_one(operands))
+        angles: Floats = np.real(self.angles(_and_one(np.angle(sums))))
+        known = len(self.constants)
+        of_angles = self.rotations.pull_back(angles, cotangents[..., known:-1])
+        of_angles[..., -1] += (cotangents[..., -1] * 1j * np.exp(1j * angles[:, -1])[:, None]).real
+        of_phases = self.angles.pull_back(of_angles, len(self.phases.starts))
+        return np.asarray(self.phases.pull_back(-1j * of_phases / sums[:, None], operands.shape[1]))
 
     def _turned(self, operands: Complex) -> Complex:
         """Return e^{iφ} of each phase [bindings, phases]; not a number where a sum of operands is 0."""

@@ -11,6 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from qsim_ex.circuit.derivatives import add_at
 from qsim_ex.circuit.ops import ALWAYS, Entry, Known, Op, Pattern, When, wires_of
 
 Complex = NDArray[np.complex128]
@@ -166,3 +167,12 @@ class RotationEntries:
         half = 0.5 * angles
         found: Complex = np.cos(half)[:, self.angles] * self.cos + np.sin(half)[:, self.angles] * self.sin
         return found + self.number
+
+    def pull_back(self, angles: Floats, cotangents: Complex) -> Floats:
+        """Return cotangents [bindings, values, angles] of angles [bindings, angles] for those of the entries."""
+        half = 0.5 * angles
+        slopes = 0.5 * (np.cos(half)[:, self.angles] * self.sin - np.sin(half)[:, self.angles] * self.cos)
+        found = np.zeros((*cotangents.shape[:2], angles.shape[1]))
+        if len(self.angles):
+            add_at(found, self.angles, (cotangents * slopes[:, None]).real)
+        return found

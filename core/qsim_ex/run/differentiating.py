@@ -24,11 +24,13 @@ if TYPE_CHECKING:
     from qsim_ex.circuit.parameters.sweep import ParameterSweep
     from qsim_ex.deployment.elsewhere import Cluster
     from qsim_ex.display.explanation import Explanation
-    from qsim_ex.run import gradient, gradient_explained
+    from qsim_ex.run import gradient, gradient_explained, gradient_trajectories
     from qsim_ex.run.gradient_results import Gradient, Overlap, VectorJacobianProduct
+    from qsim_ex.run.gradient_trajectories import AskedTrajectories
 else:
     gradient = later("qsim_ex.run.gradient")
     gradient_explained = later("qsim_ex.run.gradient_explained")
+    gradient_trajectories = later("qsim_ex.run.gradient_trajectories")
     sweeps = later("qsim_ex.circuit.parameters.sweep")
 
 
@@ -43,6 +45,9 @@ class Differentiating:
         sweep: ParameterSweep,
         observables: PauliSum | Sequence[PauliSum],
         cancel: threading.Event | None = None,
+        *,
+        trajectories: int | None = None,
+        seeds: int | Sequence[int] | None = None,
     ) -> Gradient:
         """Return expectation values after a circuit and their derivatives with respect to all its parameters.
 
@@ -51,12 +56,16 @@ class Differentiating:
         sweep: of a `ParameterSweepBuilder`; each of its columns is a parameter. observables: Hermitian, so with real
         coefficients; all share the run, and each takes another state in memory. Where a state is divided over devices,
         host memory or processes, they come one after another, each with a run and two states in memory.
-        Raises `NotSupported` for circuits whose final state is random, for gates without inverse behind the first
-        parameter, and for devices that do not differentiate; `CircuitError`, `WireError`, `OutOfMemory`, `DeviceError`,
-        `Cancelled`.
+        trajectories: their number for each binding, if the circuit has mixtures of unitary matrices, as depolarizing
+        noise is. What is differentiated is their mean: the one that `run_batch` returns for the same trajectories and
+        seeds. seeds: one for each binding or for all, as of `run_batch`.
+        Raises `NotSupported` for circuits whose final state is random, for trajectories that look at the state, for
+        gates without inverse behind the first parameter, and for devices that do not differentiate; `CircuitError`,
+        `WireError`, `OptionError`, `OutOfMemory`, `DeviceError`, `Cancelled`.
         """
         with self._differentiates(cancel):
-            return gradient.gradient(self._assigner, self.options, sweep, _sums(observables))
+            asked = _asked(trajectories, seeds)
+            return gradient.gradient(self._assigner, self.options, sweep, _sums(observables), asked)
 
     def vjp(
         self,
@@ -64,19 +73,23 @@ class Differentiating:
         observables: PauliSum | Sequence[PauliSum],
         cotangents: ArrayLike,
         cancel: threading.Event | None = None,
+        *,
+        trajectories: int | None = None,
+        seeds: int | Sequence[int] | None = None,
     ) -> VectorJacobianProduct:
         """Return expectation values, and for each binding the products of a vector with the Jacobian.
 
         All observables share one cotangent, the weighted sum of all H|ψ⟩: it takes as long and as much memory as the
         gradient of one observable, however many there are.
         cotangents: the vector, float64 [bindings, observables] or, the same for all bindings, [observables].
+        trajectories, seeds: as of `gradient`.
         Raises what `gradient` raises, and `InvalidInput` for cotangents of another shape.
         """
         sums = _sums(observables)
         given = np.asarray(cotangents, dtype=np.float64)
         weights = np.broadcast_to(given, (sweep.count, len(given))) if given.ndim == 1 else given
         with self._differentiates(cancel):
-            return gradient.vjp(self._assigner, self.options, sweep, sums, weights)
+            return gradient.vjp(self._assigner, self.options, sweep, sums, weights, _asked(trajectories, seeds))
 
     def overlap(
         self, sweep: ParameterSweep, other: Circuit | ParameterSweep, cancel: threading.Event | None = None
@@ -114,6 +127,11 @@ class Differentiating:
         turn = connection.in_turn(self.options.processes) if several else nullcontext()
         with nullcontext() if cancel is None else cancelled_by(cancel), turn:
             yield
+
+
+def _asked(trajectories: int | None, seeds: int | Sequence[int] | None) -> AskedTrajectories | None:
+    """Return the trajectories that are asked for, if any are; seeds alone are not used."""
+    return None if trajectories is None else gradient_trajectories.AskedTrajectories(trajectories, seeds)
 
 
 def _sums(observables: PauliSum | Sequence[PauliSum]) -> Sequence[PauliSum]:

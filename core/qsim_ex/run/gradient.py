@@ -23,12 +23,13 @@ import numpy as np
 from qsim_ex.circuit.observables import PauliSum
 from qsim_ex.circuit.parameters.pullback import wanted
 from qsim_ex.circuit.parameters.sweep import ParameterSweep, Values
+from qsim_ex.circuit.structure import Structure
 from qsim_ex.comm.agreed import Asking, digest
 from qsim_ex.deployment.assign import Assigner
 from qsim_ex.deployment.assignment import Assignment
 from qsim_ex.devices.base import Buffer
 from qsim_ex.devices.memory import state_bytes
-from qsim_ex.errors import NotSupported, OutOfMemory
+from qsim_ex.errors import NotSupported, OptionError, OutOfMemory
 from qsim_ex.execution.prepare import bound_rows
 from qsim_ex.later import later
 from qsim_ex.options import Options
@@ -51,7 +52,10 @@ from qsim_ex.run.gradient_task import (
     require_derivatives,
     ticker_of,
 )
+from qsim_ex.run.gradient_trajectories import AskedTrajectories, ChosenRows, chosen_rows
+from qsim_ex.run.gradient_written import written_task
 from qsim_ex.run.reversed_plan import ReversedPlan, reversed_plan
+from qsim_ex.run.written_out import Where
 from qsim_ex.steps.plan import Plan
 
 if TYPE_CHECKING:
@@ -61,19 +65,40 @@ else:
     gradient_divided = later("qsim_ex.run.gradient_divided")
 
 
-def gradient(assigner: Assigner, options: Options, sweep: ParameterSweep, observables: Sequence[PauliSum]) -> Gradient:
+def gradient(
+    assigner: Assigner,
+    options: Options,
+    sweep: ParameterSweep,
+    observables: Sequence[PauliSum],
+    asked: AskedTrajectories | None = None,
+) -> Gradient:
     """Return values and derivatives of all bindings of a sweep; see `Simulator.gradient`."""
-    found, about = _differentiated(assigner, options, sweep, Expectations(tuple(observables)))
-    return Gradient(found.values, found.derivatives, *about)
+    target, chosen = Expectations(tuple(observables)), _chosen(options, sweep, asked)
+    found, about = _differentiated(assigner, options, sweep, target, chosen)
+    if chosen is None:
+        return Gradient(found.values, found.derivatives, *about)
+    (values, errors), (jacobian, spread) = (chosen.means(one, sweep.count) for one in found)
+    return Gradient(values, jacobian, *about, chosen.trajectories, errors, spread)
 
 
 def vjp(
-    assigner: Assigner, options: Options, sweep: ParameterSweep, observables: Sequence[PauliSum], weights: Values
+    assigner: Assigner,
+    options: Options,
+    sweep: ParameterSweep,
+    observables: Sequence[PauliSum],
+    weights: Values,
+    asked: AskedTrajectories | None = None,
 ) -> VectorJacobianProduct:
     """Return values, and derivatives of weighted sums of them; see `Simulator.vjp`."""
-    target = WeightedExpectations(tuple(observables), weights)
-    found, about = _differentiated(assigner, options, sweep, target)
-    return VectorJacobianProduct(found.values, found.derivatives[:, 0], *about)
+    target, chosen = WeightedExpectations(tuple(observables), weights), _chosen(options, sweep, asked)
+    if chosen is None:
+        found, about = _differentiated(assigner, options, sweep, target)
+        return VectorJacobianProduct(found.values, found.derivatives[:, 0], *about)
+    target.require(sweep.template.num_qubits, sweep.count)
+    of_rows = replace(target, weights=weights[chosen.binding])
+    found, about = _differentiated(assigner, options, sweep, of_rows, chosen)
+    (values, errors), (products, spread) = (chosen.means(one, sweep.count) for one in found)
+    return VectorJacobianProduct(values, products[:, 0], *about, chosen.trajectories, errors, spread[:, 0])
 
 
 def overlap(assigner: Assigner, options: Options, sweep: ParameterSweep, other: ParameterSweep) -> Overlap:
@@ -83,26 +108,44 @@ def overlap(assigner: Assigner, options: Options, sweep: ParameterSweep, other: 
     return Overlap(values, derivatives, *about)
 
 
+def _chosen(options: Options, sweep: ParameterSweep, asked: AskedTrajectories | None) -> ChosenRows | None:
+    """Return the trajectories that are differentiated; None where nothing is random."""
+    if asked is None:
+        return None
+    if options.method == "density_matrix":
+        raise OptionError(
+            "gradient: expected no trajectories with method='density_matrix', which is exact, got "
+            f"{asked.trajectories}; leave one of them out."
+        )
+    return chosen_rows(sweep, asked, options)
+
+
 def _differentiated(
-    assigner: Assigner, options: Options, sweep: ParameterSweep, target: Target
+    assigner: Assigner, options: Options, sweep: ParameterSweep, target: Target, chosen: ChosenRows | None = None
 ) -> tuple[Found, tuple[str, PrecisionName, float]]:
-    """Return values and derivatives, and on which device, in which precision and in how many seconds they were made."""
+    """Return values and derivatives, and on which device, in which precision and in how many seconds they were made.
+
+    They are those of all rows that were chosen, or of all bindings.
+    """
     began, columns = perf_counter(), 0 if sweep.columns is None else sweep.columns.shape[1]
-    found = Found(np.empty((sweep.count, target.values)), np.zeros((sweep.count, target.cotangents, columns)))
+    count = sweep.count if chosen is None else len(chosen.binding)
+    found = Found(np.empty((count, target.values)), np.zeros((count, target.cotangents, columns)))
     if options.method == "density_matrix":
         where = gradient_density.run(assigner, gradient_density.noisy_task(options, sweep, target), found)
     else:
-        task = checked(options, sweep, target)
+        task = checked(options, sweep, target, chosen)
         where, targets = placed(assigner, task)
+        if in_one_piece(where):
+            task = written_task(task, Where(where.device, where.deployment, options))
         run = _in_one_piece if in_one_piece(where) else gradient_divided.run
         run(task, where, targets, found)
     return found, (where.device.name, options.precision, perf_counter() - began)
 
 
-def checked(options: Options, sweep: ParameterSweep, target: Target) -> GradientTask:
+def checked(options: Options, sweep: ParameterSweep, target: Target, chosen: ChosenRows | None = None) -> GradientTask:
     """Return the task, checked before memory is allocated; `NotSupported` in words for what is not."""
     structure = sweep.template.structure
-    target.require(structure.num_qubits, sweep.count)
+    target.require(structure.num_qubits, sweep.count if chosen is None else len(chosen.binding))
     if options.method not in ("automatic", "statevector"):
         raise NotSupported(
             f"gradient: expected method='statevector' or 'density_matrix', got {options.method!r}, which has no "
@@ -110,14 +153,26 @@ def checked(options: Options, sweep: ParameterSweep, target: Target) -> Gradient
         )
     if options.checkpoint is not None:
         raise NotSupported("gradient: expected no checkpoint, got one; a gradient is not resumed yet, so leave it out.")
+    flags = wanted(sweep)
+    if chosen is not None:
+        task = GradientTask(sweep, target, chosen.work, chosen.wanted(flags), options, chosen=chosen)
+    else:
+        task = GradientTask(sweep, target, _unitary_work(structure), flags, options)
+    task.backwards()  # raises what has no inverse
+    return task
+
+
+def _unitary_work(structure: Structure) -> Structure:
+    """Return the work of a circuit with one final state; `NotSupported` for another one."""
     try:
         work = unitary_program(structure).whole
     except NotSupported as error:
-        raise NotSupported(f"gradient: {error} With method='density_matrix' noise is differentiated too.") from None
+        raise NotSupported(
+            f"gradient: {error} With method='density_matrix' noise is differentiated too, and with trajectories=1000 "
+            "mixtures of unitary matrices are."
+        ) from None
     assert work.operands is None  # nothing is chosen, so that the operands are the circuit's
-    task = GradientTask(sweep, target, work.work, wanted(sweep), options)
-    task.backwards()  # raises what has no inverse
-    return task
+    return work.work
 
 
 def placed(assigner: Assigner, task: GradientTask) -> tuple[Assignment, Sequence[Target]]:
@@ -130,6 +185,7 @@ def placed(assigner: Assigner, task: GradientTask) -> tuple[Assignment, Sequence
     def ask() -> Asking:
         template, columns = task.sweep.template, task.sweep.columns
         made_of = [template.operands.tobytes()] + ([] if columns is None else [columns.tobytes()])
+        made_of += [] if task.chosen is None else [task.chosen.branches.outcomes.tobytes()]
         return Asking({"circuit": template.key, "numbers": digest(made_of), "values": target.told()})
 
     where, more = None, target.cotangents.bit_length()  # room for a state and all cotangents
@@ -154,7 +210,7 @@ def placed(assigner: Assigner, task: GradientTask) -> tuple[Assignment, Sequence
 
 def _in_one_piece(task: GradientTask, where: Assignment, targets: Sequence[Target], found: Found) -> None:
     """Write all values and derivatives, many bindings at a time."""
-    device, count = cast(DifferentiatingDevice, where.device), task.sweep.count
+    device, count = cast(DifferentiatingDevice, where.device), task.count
     with ticker_of(task, len(targets)) as ticker:
         steps = Steps(ticker, count * len(targets), int)
         for target, part in zip(targets, found.of_targets(targets), strict=True):
@@ -169,7 +225,7 @@ def _in_one_piece(task: GradientTask, where: Assignment, targets: Sequence[Targe
 
 def _differentiate(task: GradientTask, device: DifferentiatingDevice, which: Rows, found: Found, steps: Steps) -> None:
     """Write the values and the derivatives of some bindings, which are worked on together."""
-    num_wires, options, operands = task.num_wires, task.options, task.sweep.operands(which)
+    num_wires, options, operands = task.num_wires, task.options, task.operands(which)
     way = _way_of(task, device)
     ends = list(accumulate(way.lengths))
     tick, share = steps.expected(ends), steps.ticker.of_states(len(which), ends[-1])

@@ -53,12 +53,12 @@ class Traffic:
 def run(task: GradientTask, where: Assignment, targets: Sequence[Target], found: Found) -> None:
     """Write all values and derivatives."""
     limits, kind = task.options.limits(where.free, where.host_free), KINDS[where.deployment.kind]
-    states, traffic = task.sweep.count * len(targets), Traffic()
+    states, traffic = task.count * len(targets), Traffic()
     with ticker_of(task, len(targets)) as ticker:
         steps = Steps(ticker, states, traffic)
         for target, part in zip(targets, found.of_targets(targets), strict=True):
-            for binding in range(task.sweep.count):
-                which = np.array([binding])
+            for row in range(task.count):
+                which = np.array([row])
                 made = kind.create(where.deployment, where.devices, task.options.dtype, limits)
                 with traffic.counts(cast(Divided, made)) as state:
                     differentiate(replace(task, target=target), state, which, part.of_rows(which), steps)
@@ -67,7 +67,7 @@ def run(task: GradientTask, where: Assignment, targets: Sequence[Target], found:
 
 def differentiate(task: GradientTask, state: Divided, which: Rows, found: Found, steps: Steps) -> None:
     """Write the values and the derivatives of one binding. state: a new state of a wire more than the task's."""
-    work, operands = task.target.followed(task.work, task.sweep.operands(which), which)
+    work, operands = task.target.followed(task.work, task.operands(which), which)
     task = replace(task, work=work, wanted=np.pad(task.wanted, (0, operands.shape[1] - len(task.wanted))))
     inverted, levels = task.backwards(), state.planning_levels
     plan, back = plans(task, state.devices[0].shape(task.options.dtype), levels)

@@ -24,8 +24,10 @@ from qsim_ex.run.gradient_divided import plans
 from qsim_ex.run.gradient_states import forward_plan
 from qsim_ex.run.gradient_targets import Expectations
 from qsim_ex.run.gradient_task import GradientTask, back_of
+from qsim_ex.run.gradient_written import written_task
 from qsim_ex.run.plan_charts import chart_of
 from qsim_ex.run.reversed_plan import reverses
+from qsim_ex.run.written_out import AS, Where
 from qsim_ex.steps.layout import Shape
 from qsim_ex.steps.plan import Plan
 
@@ -34,10 +36,14 @@ if TYPE_CHECKING:
     from qsim_ex.devices.hypothetical import HypotheticalDevice
 
 
+AS_IT_CAME = "as it came"
+
+
 class _PlannedGradient(NamedTuple):
     """The plans of a gradient where its states lie; turns: how often they run for a binding.
 
-    back: None if nothing has parameters. states: that pass the plan back together.
+    back: None if nothing has parameters. states: that pass the plan back together. words: in which the circuit is
+    differentiated.
     """
 
     device: HypotheticalDevice
@@ -46,6 +52,7 @@ class _PlannedGradient(NamedTuple):
     back: Plan | None
     turns: int
     states: int
+    words: str
 
 
 def explained(
@@ -64,6 +71,7 @@ def explained(
             f"gradient: {_count(len(observables), 'observable')}, {_count(columns, 'parameter')}, "
             f"{_count(sweep.count, 'binding')}"
         ),
+        f"circuit: {found.words}",
         f"forward: {_words(found.forward, found, task)}",
         f"observables: {_observables(observables)}",
         "back: nothing has parameters" if found.back is None else f"back: {_words(found.back, found, task)}",
@@ -83,8 +91,10 @@ def _planned(task: GradientTask, machine: Cluster | None) -> _PlannedGradient:
     device, deployment = assign_hypothetical(wires + count.bit_length(), options, elsewhere=elsewhere)
     shape = device.batch_shape(options.dtype) if isinstance(device, Batches) else device.shape(options.dtype)
     if deployment.in_one_piece:
+        task = written_task(task, Where(device, deployment, options), again=True)
         ways = _ways(task, replace(shape, left_out=LEFT_OUT), device.grows)
-        return _PlannedGradient(device, deployment, *ways, 1, 1 + count)
+        words = AS_IT_CAME if task.numbers is None else f"written {AS}, which is faster"
+        return _PlannedGradient(device, deployment, *ways, 1, 1 + count, words)
     slots, local = options.window_slots, options.device_wires or wires
     paired = options if slots is None else replace(options, window_slots=min(2 * slots, 1 << local))
     device, deployment = assign_hypothetical(wires + 1, paired, elsewhere=elsewhere)
@@ -92,7 +102,8 @@ def _planned(task: GradientTask, machine: Cluster | None) -> _PlannedGradient:
     assert levels is not None
     forward, back = plans(task, device.shape(options.dtype), levels)
     backwards = None if back is None else widened(back.plan, levels, fresh=False)
-    return _PlannedGradient(device, deployment, widened(forward, levels, fresh=True), backwards, count, 2)
+    wide, words = widened(forward, levels, fresh=True), f"{AS_IT_CAME}, since its state is in several pieces"
+    return _PlannedGradient(device, deployment, wide, backwards, count, 2, words)
 
 
 def _ways(task: GradientTask, shape: Shape, grows: bool) -> tuple[Plan, Plan | None]:

@@ -19,7 +19,8 @@ class Gradient:
 
     values: float64 [bindings, observables]. jacobian: float64 [bindings, observables, columns], with respect to the
     columns of the sweep, in the order in which its builder met them. device, precision: where the states were, and as
-    what. seconds: of the whole call.
+    what. seconds: of the whole call. trajectories: the number whose means these are; None where they are exact. errors,
+    jacobian_errors: the standard errors of such means, in the shapes of `values` and `jacobian`.
     """
 
     values: Values
@@ -27,6 +28,9 @@ class Gradient:
     device: str
     precision: PrecisionName
     seconds: float
+    trajectories: int | None = None
+    errors: Values | None = None
+    jacobian_errors: Values | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,7 +38,8 @@ class VectorJacobianProduct:
     """Expectation values, and the derivatives of a weighted sum of them.
 
     values: float64 [bindings, observables]. products: float64 [bindings, columns]; for each column the sum over all
-    observables of a cotangent times a derivative. device, precision, seconds: as of `Gradient`.
+    observables of a cotangent times a derivative. device, precision, seconds, trajectories, errors: as of `Gradient`.
+    product_errors: the standard errors of products.
     """
 
     values: Values
@@ -42,6 +47,9 @@ class VectorJacobianProduct:
     device: str
     precision: PrecisionName
     seconds: float
+    trajectories: int | None = None
+    errors: Values | None = None
+    product_errors: Values | None = None
 
 
 @dataclass(frozen=True, eq=False)

@@ -24,8 +24,10 @@ from qsim_ex.options import Options
 from qsim_ex.placement.base import Tick
 from qsim_ex.planning.coefficients.pullback import LEFT_OUT, depending, pull_back
 from qsim_ex.planning.compiled import CANCEL
+from qsim_ex.planning.written_numbers import WrittenNumbers
 from qsim_ex.precision import AmplitudeDtype
 from qsim_ex.run.gradient_targets import Complex, Rows, Target
+from qsim_ex.run.gradient_trajectories import ChosenRows
 from qsim_ex.steps.layout import Layout, Levels, Shape
 from qsim_ex.steps.plan import Plan
 
@@ -56,7 +58,9 @@ class Found(NamedTuple):
 class GradientTask:
     """What is differentiated.
 
-    work: of all bindings. wanted: which of its operands depend on parameters.
+    work: of all bindings. wanted: which of its operands depend on parameters. numbers: how the operands follow from
+    those of the sweep, if the work is what is written in place of its circuit; see `run.gradient_written`. chosen: the
+    rows that are worked on, if they are trajectories; else they are the sweep's bindings.
     """
 
     sweep: ParameterSweep
@@ -64,23 +68,42 @@ class GradientTask:
     work: Structure
     wanted: Flags
     options: Options
+    numbers: WrittenNumbers | None = None
+    chosen: ChosenRows | None = None
+
+    @property
+    def count(self) -> int:
+        """The number of rows."""
+        return self.sweep.count if self.chosen is None else len(self.chosen.binding)
 
     @property
     def num_wires(self) -> int:
         """The number of wires of a state."""
         return self.sweep.template.num_qubits
 
+    def operands(self, which: Rows) -> Complex:
+        """Return the operands of the work for some rows, complex128 [rows, total]."""
+        if self.chosen is not None:
+            return self.chosen.operands(self.sweep.operands(self.chosen.binding[which]), which)
+        found = self.sweep.operands(which)
+        return found if self.numbers is None else self.numbers(found)
+
     def backwards(self) -> Inverse:
         """Return the inverse of the work from the first instruction on that has parameters."""
         return _inverse(self.work, self.wanted.tobytes())
 
     def derivatives(self, backwards: Inverse, found: Complex, which: Rows) -> Values:
-        """Return derivatives [rows, cotangents, columns] for cotangents of the inverse's operands, of some bindings."""
+        """Return derivatives [rows, cotangents, columns] for cotangents of the inverse's operands, of some rows."""
         return self.pulled(backwards.pulled(found, len(self.wanted)), which)
 
     def pulled(self, found: Complex, which: Rows) -> Values:
-        """Return derivatives [rows, cotangents, columns] for cotangents of the operands, of some bindings."""
-        return pulled(self.sweep, which, found[:, :, : self.sweep.template.operands.shape[1]])
+        """Return derivatives [rows, cotangents, columns] for cotangents of the operands, of some rows."""
+        total = self.sweep.template.operands.shape[1]
+        if self.chosen is not None:
+            return pulled(self.sweep, self.chosen.binding[which], self.chosen.pull_back(found, total))
+        if self.numbers is not None:
+            found = self.numbers.pull_back(self.sweep.operands(which), found[:, :, : self.numbers.size])
+        return pulled(self.sweep, which, found[:, :, :total])
 
 
 def in_one_piece(where: Assignment) -> bool:
@@ -104,7 +127,7 @@ def _inverse(work: Structure, wanted_bytes: bytes) -> Inverse:
 
 def ticker_of(task: GradientTask, turns: int) -> Ticker:
     """Return the counter of steps of all bindings, each of which passes its circuit so often with each target."""
-    size = work_of(task.num_wires, 3 * len(task.work.instructions), task.sweep.count * turns)
+    size = work_of(task.num_wires, 3 * len(task.work.instructions), task.count * turns)
     return Ticker(CANCEL.get(), task.options.progress, task.options.watch, size)
 
 

@@ -212,7 +212,7 @@ def _candidates(
     if not gates or int(1e9 * seconds) < now.written_nanoseconds * gates:
         return
     microseconds = int(1e6 * seconds)
-    known = _known(structure, gates, microseconds)
+    known = written_bindings(structure, gates, microseconds)
     if not tried.alone and (written := known.of(bound)):
         yield written, AS
     if bound.count > 1 or known.compares_nothing:
@@ -232,8 +232,8 @@ def _gates_of(structure: Structure) -> int:
 
 
 @lru_cache(maxsize=32)  # each with numbers of a few of its bindings
-def _known(structure: Structure, gates: int, microseconds: int) -> WrittenBindings:
-    """Return what is written out of a structure."""
+def written_bindings(structure: Structure, gates: int, microseconds: int) -> WrittenBindings:
+    """Return what is written out of the gates that a structure begins with; microseconds: of the run in whose place."""
     only = structure_of(structure.num_qubits, 0, structure.instructions[:gates])
     return WrittenBindings(only, partial(_written, structure, gates, microseconds))
 
@@ -274,5 +274,5 @@ class _WithEnd:
 
 
 thresholds.depends(_tried)
-thresholds.depends(_known)
+thresholds.depends(written_bindings)
 thresholds.depends(_alone)

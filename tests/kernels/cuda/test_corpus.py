@@ -20,7 +20,7 @@ from benchmarks.counts import circuit_of as named_circuit
 from benchmarks.cx_rich import FAMILIES as CX_RICH
 from benchmarks.engine import circuit_of
 from benchmarks.families import FAMILIES
-from benchmarks.gpu_gradients import ising
+from benchmarks.gradient_circuits import CIRCUITS
 from qsim_ex.circuit.ops import ALWAYS, When, pattern
 from qsim_ex.devices.gpu.device import GpuDevice
 from qsim_ex.kernels.cuda.adjoint import interpreter as adjoint
@@ -229,7 +229,7 @@ def backwards():
     texts = []
     for dtype in DTYPES:
         precision, wires = BY_DTYPE[np.dtype(dtype)], WIRES
-        made = ising(wires, np.random.default_rng(0)).template
+        made = CIRCUITS["ising"](wires, np.random.default_rng(0)).template
         shape = replace(GpuDevice.on(EmulatedRuntime()).batch_shape(dtype), left_out=LEFT_OUT)
         plan = make_plan(made.instructions, wires, Layout.identity(wires), shape, (1 << wires) - 1, place=True)
         for step, tangents in zip(plan.sweeps[-1:-3:-1], (True, False), strict=True):

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from qiskit.circuit import Parameter, ParameterVector, QuantumCircuit
 from qiskit.circuit.library import PauliEvolutionGate, RZZGate, efficient_su2
-from qiskit.quantum_info import SparsePauliOp, Statevector
+from qiskit.quantum_info import Kraus, SparsePauliOp, Statevector
 from support.trigonometric import derivative
 
 from qsim_ex import Simulator
@@ -111,6 +111,24 @@ def test_translated_once() -> None:
     assert differentiated(circuit) is first
     circuit.ry(B, 0)
     assert differentiated(circuit) is not first
+
+
+def test_means_over_trajectories() -> None:
+    """With trajectories and a seed, values and gradients are those of the estimator's mean with the same choices."""
+    a, circuit = Parameter("a"), QuantumCircuit(2)
+    circuit.ry(a, 0)
+    circuit.append(Kraus([np.sqrt(0.8) * np.eye(2), np.sqrt(0.2) * np.array([[0, 1], [1, 0]])]), [0])
+    circuit.cx(0, 1)
+    observable, simulator = SparsePauliOp(["ZZ", "XI", "IZ"], [1.0, 0.5, 0.7]), Simulator(device="cpu")
+
+    def at(value: float) -> float:
+        found = value_and_gradient(simulator, circuit, observable, [value], trajectories=30, seeds=4)
+        return float(found.values[0, 0])
+
+    found = value_and_gradient(simulator, circuit, observable, [0.4], trajectories=30, seeds=4)
+    assert found.errors is not None
+    assert found.errors.shape == (1, 1)
+    assert found.jacobian[0, 0, 0] == pytest.approx((at(0.4 + np.pi / 2) - at(0.4 - np.pi / 2)) / 2, abs=1e-12)
 
 
 def test_refused() -> None:

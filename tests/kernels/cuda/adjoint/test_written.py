@@ -10,8 +10,9 @@ import pytest
 from support.cuda.emulated_runtime import EmulatedRuntime
 from support.gpus import gpu_missing
 from support.gradients import layers, observables
+from support.held import Hold
 
-from benchmarks.gpu_gradients import CIRCUITS, energy
+from benchmarks.gradient_circuits import CIRCUITS, FAMILIES, energy, sweep_of
 from qsim_ex import Gradient, ParameterSweepBuilder, PauliSum, Simulator
 from qsim_ex.circuit.parameters.sweep import ParameterSweep
 from qsim_ex.devices import discover
@@ -25,6 +26,7 @@ from qsim_ex.run import reversed_plan
 from qsim_ex.steps.layout import Layout
 from qsim_ex.steps.reversed import reversed_sweep
 from qsim_ex.steps.step import Sweep
+from tools.fuzz.thresholds import WRITTEN
 
 Ask = Callable[..., Gradient]
 
@@ -71,6 +73,15 @@ def ising(num_wires: int, angles: Callable[[], float]) -> ParameterSweep:
 def test_drawn_circuits(gradient: Ask, seed: int) -> None:
     """Gates of the table with and without parameters, under controls, for two bindings and two observables."""
     as_on_the_cpu(gradient, layers(9, seed), observables(9, 2, seed))
+
+
+def test_what_is_written_out_of_a_form(gradient: Ask, hold: Hold) -> None:
+    """Pauli rotations, written out in place of ladders of CX, also where another device has written them before."""
+    hold(**WRITTEN)
+    gates = FAMILIES["uccsd"](9, np.random.default_rng(0))
+    sweep = sweep_of([*gates[:60], *gates[-200:]], 9)
+    assert "written as Pauli rotations" in str(Simulator(device="cpu").explain_gradient(sweep, energy(9)))
+    as_on_the_cpu(gradient, sweep, [energy(9)])
 
 
 def test_states_that_grow(gradient: Ask) -> None:
