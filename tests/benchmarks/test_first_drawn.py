@@ -23,7 +23,9 @@ def test_a_structure_is_its_family_on_other_wires_with_three_more_gates() -> Non
         drawn = first_drawn.structure(gates, 6, seed)
         rest = [gate for gate in drawn if gate.name != "sx"]
         assert len(drawn) == len(gates) + first_drawn.ROOTS
-        order = {a: b for one, other in zip(gates, rest, strict=True) for a, b in zip(one.wires, other.wires, strict=True)}
+        order = {
+            a: b for one, other in zip(gates, rest, strict=True) for a, b in zip(one.wires, other.wires, strict=True)
+        }
         assert sorted(order.values()) == list(range(6))
         assert [tuple(order[w] for w in gate.wires) for gate in gates] == [gate.wires for gate in rest]
     assert first_drawn.structure(gates, 6, 0) != first_drawn.structure(gates, 6, 1)
