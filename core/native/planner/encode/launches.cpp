@@ -13,14 +13,10 @@ namespace qx::plan {
 
 namespace {
 
-enum Argument : Int { plain, state, in_tables, structure, kept };
-
 constexpr Int aligned = 64;      // the numbers of each sweep begin at a multiple of this many reals
 constexpr Int threads_of = 256;  // fixed kernels
 constexpr Int most_blocks = Int{1} << 20;
 constexpr Int other_arguments = 64;  // bytes of the other arguments of the kernels that make tables
-constexpr Int most_arguments = 12;
-constexpr Int longest = 6;  // words of an instruction that its reader reads at once
 
 std::span<const Int> takes_at(const Int* first, Int count) { return {first, static_cast<std::size_t>(count)}; }
 constexpr Int padded(Int count) { return (count + aligned - 1) / aligned * aligned; }
@@ -55,7 +51,7 @@ bool LaunchWriter::write() {
         at_once(made);
         for (const Stage& stage : all) launch(stage);
     }
-    out_.words.insert(out_.words.end(), longest, end_word);
+    out_.words.insert(out_.words.end(), longest_word, end_word);
     out_.places.push_back(0);  // an empty array has no address
     return true;
 }
@@ -80,10 +76,19 @@ bool LaunchWriter::look() {
             const SweepKernel* own = kernels_ && kernels_[number].handle ? kernels_ + number : nullptr;
             SweepRow row{};
             if (own)
-                row = {own, {}, {}, own->threads, own->skipped_bits, 0, 0, takes_at(own->values, own->num_values),
-                       {{}, takes_at(own->tables, own->num_tables)}, 0, 0, 0};
-            else
-                row = interpreted(number);
+                row = {own,
+                       {},
+                       {},
+                       own->threads,
+                       own->skipped_bits,
+                       0,
+                       0,
+                       takes_at(own->values, own->num_values),
+                       {{}, takes_at(own->tables, own->num_tables)},
+                       0,
+                       0,
+                       0};
+            else row = interpreted(number);
             row.packed = packed, row.count = step.packed - packed;
             row.values = num_values_, row.tables = num_tables_;
             row.num_tables = static_cast<Int>(row.far[0].size() + row.far[1].size());
@@ -163,7 +168,7 @@ void LaunchWriter::at_once(const std::vector<TableEntry>& entries) {
 
 void LaunchWriter::launch(const Stage& stage) {
     switch (stage.kind) {
-        case Stage::begin: launch(begin_kernel, 1, 1, {state, 0, plain, 0}); break;
+        case Stage::begin: launch(begin_kernel, 1, 1, {state_argument, 0, plain_argument, 0}); break;
         case Stage::table: table(stage); break;
         case Stage::sweep: sweep(stage); break;
         case Stage::zero_fill: zero_fill(static_cast<Mask>(plan_.steps.steps[stage.number].fresh)); break;
@@ -318,7 +323,8 @@ void LaunchWriter::table(const Stage& stage) {
     take(stage, take_word, factors_at_);
     out_.addresses.push_back(static_cast<Int>(out_.words.size()) + 6);
     launch(numbers_kernel + part.limit, blocks_for(part.count), threads_of,
-           {plain, 4 * part.sent, in_tables, part.first * real_, plain, part.count, structure, factors_at_});
+           {plain_argument, 4 * part.sent, tables_argument, part.first * real_, plain_argument, part.count, struct_argument,
+            factors_at_});
 }
 
 void LaunchWriter::sweep(const Stage& stage) {
@@ -326,19 +332,22 @@ void LaunchWriter::sweep(const Stage& stage) {
     const Int to = values_at_ + row.values * real_;
     const Int taken = take(stage, real_ == 4 ? take_single_word : take_word, to);
     const Int tiles = setting_.num_bits - row.skipped_bits;
-    const Int kind = row.num_tables ? Int{in_tables} : Int{plain}, at = row.num_tables ? row.tables * real_ : 0;
+    const Int kind = row.num_tables ? Int{tables_argument} : Int{plain_argument},
+              at = row.num_tables ? row.tables * real_ : 0;
     if (row.own) {
         if (row.own->num_pivots) {
             out_.add(pivots_word, taken, out_.next_place(), row.own->num_pivots, to / real_, real_);
             out_.places.insert(out_.places.end(), row.own->pivots, row.own->pivots + row.own->num_pivots);
         }
-        launch(row.own->handle, Int{1} << tiles, row.threads, {state, 0, kind, at, plain, 0, structure, to});
+        launch(row.own->handle, Int{1} << tiles, row.threads,
+               {state_argument, 0, kind, at, plain_argument, 0, struct_argument, to});
         out_.kernels.pop_back();  // its handle is known
         return;
     }
     if (row.kernel != memory_kernel) {
         launch(row.kernel, Int{1} << tiles, row.threads,
-               {state, 0, kind, at, plain, 0, kept, reinterpret_cast<Int>(row.program.data()), structure, to});
+               {state_argument, 0, kind, at, plain_argument, 0, kept_argument, reinterpret_cast<Int>(row.program.data()),
+                struct_argument, to});
         return;
     }
     out_.addresses.push_back(static_cast<Int>(out_.words.size()) + 10);
@@ -346,15 +355,15 @@ void LaunchWriter::sweep(const Stage& stage) {
     out_.sent.insert(out_.sent.end(), row.program.begin(), row.program.end());
     const Int lanes = lowest(static_cast<Mask>(row.threads));
     launch(memory_kernel, Int{1} << tiles, row.threads,
-           {state, 0, kind, at, plain, begin, plain, 0, plain, 0, plain, Int{1} << tiles, plain, tiles, plain,
-            setting_.num_bits, plain, lanes});
+           {state_argument, 0, kind, at, plain_argument, begin, plain_argument, 0, plain_argument, 0, plain_argument,
+            Int{1} << tiles, plain_argument, tiles, plain_argument, setting_.num_bits, plain_argument, lanes});
 }
 
 void LaunchWriter::zero_fill(Mask fresh) {
     const Int size = Int{1} << setting_.num_bits;
     launch(scale_kernel, blocks_for(size), threads_of,
-           {state, 0, plain, size, plain, static_cast<Int>(fresh), plain, 0, plain, std::bit_cast<Int>(1.0), plain,
-            std::bit_cast<Int>(0.0)});
+           {state_argument, 0, plain_argument, size, plain_argument, static_cast<Int>(fresh), plain_argument, 0,
+            plain_argument, std::bit_cast<Int>(1.0), plain_argument, std::bit_cast<Int>(0.0)});
 }
 
 }  // namespace qx::plan
@@ -396,8 +405,8 @@ QX_EXPORT(plan_free_programs, (qx::Int programs)) {
 // Returns a plan's launches; writes the address and the length of each of their arrays, and then three sizes. Returns 0 if
 // they cannot be laid out. The planner has listed its numbers. programs: 0 if no sweep is interpreted. kernels: the integers
 // of a SweepKernel for each sweep, or null if all are interpreted. setting: the integers of LaunchSetting.
-QX_EXPORT(plan_launches, (qx::Int planner, qx::Int programs, const SweepKernel* kernels, const LaunchSetting* setting,
-                          qx::Int* out)) {
+QX_EXPORT(plan_launches,
+          (qx::Int planner, qx::Int programs, const SweepKernel* kernels, const LaunchSetting* setting, qx::Int* out)) {
     return Owned<LaunchArrays>::make([&]() -> LaunchArrays* {
         auto made = std::make_unique<LaunchArrays>();
         const Planner& plan = Owned<Planner>::at(planner);

@@ -1,4 +1,4 @@
-// A run on a GPU as one list of launches; see qsim_ex.kernels.cuda.launch.run_words for the meaning of its words.
+// A run on a GPU as one list of launches; see kernels/run_words.hpp for the meaning of its words.
 #pragma once
 
 #include <span>

@@ -4,12 +4,13 @@
 #include <numeric>
 #include <utility>
 
+#include "kernels/matrix_rows.hpp"
+
 namespace qx::plan {
 
 namespace {
 
 constexpr Index zero_at = 0, one_at = 1;  // of qsim_ex.circuit.circuit
-constexpr Int row_size = 16;              // a row of a dense block's matrix
 
 // Returns j if 16 places are those of row j of the unit matrix, and -1 if not.
 Int unit_row(const Index* places) {
@@ -78,7 +79,8 @@ void NumberSchedule::order(Work& work, std::vector<Int>& first, Int launches) co
     std::partial_sum(work.begins.begin(), work.begins.end(), work.begins.begin());
     std::vector<std::size_t> next = work.begins;
     work.order.resize(pieces);
-    for (std::size_t piece = 0; piece < pieces; ++piece) work.order[next[static_cast<std::size_t>(soonest[piece])]++] = piece;
+    for (std::size_t piece = 0; piece < pieces; ++piece)
+        work.order[next[static_cast<std::size_t>(soonest[piece])]++] = piece;
 }
 
 void NumberSchedule::before(Int launch) {

@@ -1,25 +1,12 @@
 // A plan's coefficient program, ordered so that each number is computed right before the first launch that takes it.
 #pragma once
 
+#include "kernels/run_words.hpp"
 #include "planner/coefficients/program.hpp"
 
 namespace qx::plan {
 
-// The words of a run on a GPU, and places in its room; see qsim_ex.kernels.cuda.launch.run_words.
-enum Word : Int {
-    end_word,
-    operands_word,
-    products_word,
-    eulers_word,
-    entry_word,
-    take_word,
-    take_single_word,
-    launch_word,
-    bind_word,
-    pivots_word,
-    rows_word
-};
-
+// The words and the places of a run, while they are written.
 struct RunWords {
     std::vector<Int> words;
     std::vector<std::int32_t> places;
