@@ -8,6 +8,7 @@ circuit is written again, a few times at most.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cached_property
 from threading import Lock
 
 import numpy as np
@@ -36,8 +37,6 @@ class WrittenBindings:
         self._latest: WrittenCircuit | None = None
         self._over = self._differ = False
         self._lock = Lock()
-        matrices = {(one.operand, one.operand + len(one.pattern)) for one in gates.distinct if isinstance(one, Op)}
-        self._begins, self._ends = np.array(sorted(matrices), dtype=np.intp).reshape(-1, 2).T
 
     @property
     def compares_nothing(self) -> bool:
@@ -49,9 +48,10 @@ class WrittenBindings:
         with self._lock:
             rounds = 0 if self._over else thresholds.now.written_bindings + 1
             for _ in range(rounds):
-                if self._samples is None:
-                    self._samples = self._begin(bound.operands(0, 1))
-                other = self._other(bound)
+                is_first = self._samples is None
+                if is_first:  # with which others are compared where a gate reads; elsewhere they may differ
+                    self._samples = bound.operands(0, 1)
+                other = None if is_first and bound.count == 1 else self._other(bound)
                 if other is None and self._latest is not None:
                     return self._latest
                 self._differ |= other is not None
@@ -63,16 +63,18 @@ class WrittenBindings:
             self._over = True
             return None
 
-    def _begin(self, first: Operands) -> Operands:
-        """Return a first binding, with which others are compared where a gate reads; elsewhere they may differ."""
-        total = first.shape[1]
-        edges = np.concatenate([[0], self._begins, self._ends])
-        self._starts = np.unique(edges[edges < total])
+    @cached_property
+    def _matrices(self) -> tuple[NDArray[np.intp], NDArray[np.bool_]]:
+        """Where matrices begin among the operands, and what is between them; and whether a gate reads each operand."""
+        assert self._samples is not None
+        total = self._samples.shape[1]
+        matrices = {(one.operand, one.operand + len(one.pattern)) for one in self._gates.distinct if isinstance(one, Op)}
+        begins, ends = np.array(sorted(matrices), dtype=np.intp).reshape(-1, 2).T
+        edges = np.concatenate([[0], begins, ends])
         read = np.zeros(total + 1, dtype=np.int64)
-        np.add.at(read, self._begins, 1)
-        np.add.at(read, self._ends, -1)
-        self._read = np.cumsum(read[:-1]) > 0
-        return first
+        np.add.at(read, begins, 1)
+        np.add.at(read, ends, -1)
+        return np.unique(edges[edges < total]), np.cumsum(read[:-1]) > 0
 
     def _other(self, bound: Bindings) -> tuple[Operands, NDArray[np.bool_]] | None:
         """Return numbers of bindings that are not what they were taken to be, and which matrices; None if all fit.
@@ -80,17 +82,18 @@ class WrittenBindings:
         Each matrix is that of the first binding in which it is not.
         """
         assert self._samples is not None
-        found, matrices = self._samples[0].copy(), np.zeros(len(self._starts), dtype=np.bool_)
+        starts, read = self._matrices
+        found, matrices = self._samples[0].copy(), np.zeros(len(starts), dtype=np.bool_)
         some = thresholds.now.operands_at_once // len(self._samples[0])
         for begin, end in thresholds.pieces(bound.count, max(1, min(some, thresholds.now.bindings_at_once))):
             check_cancelled()
             operands = bound.operands(begin, end)
             known = self._latest
             wrong = operands != self._samples[0] if known is None else known.numbers.unfit(operands)
-            wrong &= self._read
+            wrong &= read
             if not wrong.any():
                 continue
-            of_matrix = np.logical_or.reduceat(wrong, self._starts, axis=1)
+            of_matrix = np.logical_or.reduceat(wrong, starts, axis=1)
             new = of_matrix.any(axis=0) & ~matrices
             places = self._places(new)
             found[places] = operands[self._spread(of_matrix.argmax(axis=0))[places], places]
@@ -103,8 +106,9 @@ class WrittenBindings:
         A matrix that was always the same so far has its place in the second row.
         """
         assert self._samples is not None
+        starts, _ = self._matrices
         for sample in self._samples[1:]:
-            same = np.logical_and.reduceat(sample == self._samples[0], self._starts) & matrices
+            same = np.logical_and.reduceat(sample == self._samples[0], starts) & matrices
             places = self._places(same)
             sample[places] = operands[places]
             matrices = matrices & ~same
@@ -120,7 +124,7 @@ class WrittenBindings:
     def _spread(self, of_matrices: NDArray[np.generic]) -> NDArray[np.generic]:
         """Return for each place of the operands what its matrix has."""
         assert self._samples is not None
-        return np.repeat(of_matrices, np.diff(self._starts, append=self._samples.shape[1]))
+        return np.repeat(of_matrices, np.diff(self._matrices[0], append=self._samples.shape[1]))
 
     def _places(self, matrices: NDArray[np.bool_]) -> NDArray[np.intp]:
         """Return the places of the numbers of some matrices."""

@@ -49,21 +49,33 @@ class _Tried:
 
     slower: whether nothing faster is to be written out of it there. alone: whether what is written for all bindings is
     slower. faster: the structure that is known to be faster. manner: the manner in which it is written. compared: in
-    how many manners it has been written. postponed: whether what is written was not planned when the structure first
-    came, since that takes longer than the run.
+    how many manners it has been written.
+    spent: the predicted microseconds of all runs so far, the one that is planned included. looked: what they were when
+    writing took longer than that, so that it was postponed. rotations: the most that a form may have that is written.
     """
 
-    slower = alone = postponed = False
+    slower = alone = False
     faster: Structure | None = None
     manner = Manner.LOCAL
-    compared = 0
+    compared = spent = looked = 0
+    rotations: int | None = None
 
-    def manners(self, again: bool) -> tuple[Manner, ...]:
+    def waits(self) -> bool:
+        """Return whether it is too early to look again: each look costs, so there are few of them."""
+        return self.faster is None and self.spent < 2 * self.looked
+
+    def allows(self, gates: int) -> bool:
+        """Return whether as many gates are written and planned in less time than all runs so far have taken."""
+        return self.spent >= thresholds.now.planned_microseconds * gates
+
+    def manners(self, gates: int, again: bool) -> tuple[Manner, ...]:
         """Return in which manners a form is to be written: the best one so far, and those that are to be compared.
 
-        again: whether the circuit comes again, so that all are.
+        gates: those of one manner. again: whether the circuit comes again, so that all are.
         """
-        others = tuple(Manner)[self.compared :] if again or self.postponed or self.compared else ()
+        others = tuple(Manner)[self.compared :]
+        if not again and not ((self.looked or self.compared) and self.allows(gates * len(others))):
+            others = ()
         return self.manner, *(manner for manner in others if manner != self.manner)
 
 
@@ -83,6 +95,11 @@ class Where(NamedTuple):
     def rates(self) -> Rates:
         """How fast it is there, as nearly as two ways to run one circuit are compared by it."""
         return self.device.rates(self.options.dtype, self.options.threads).shared(self.options.virtual_peers)
+
+    @property
+    def at_first(self) -> float:
+        """How much longer a first run takes there than a later one, at least: sweeps may be interpreted."""
+        return self.rates.at_first if self.device.interprets and self.options.compile != "always" else 1.0
 
     def seconds(self, plans: Sequence[Plan]) -> float:
         """Return how long some plans take there."""
@@ -136,14 +153,17 @@ def written_out(
     if int(1e6 * seconds * bound.count) < now.written_microseconds:
         tried.slower = bound.count == 1  # a larger batch may take longer
         return None
-    most = where.rates.surely * seconds
-    for local, fact in _candidates(structure, bound, seconds, tried):
-        if tried.faster is None and not (again or tried.postponed):
-            gates = len(local.structure.instructions)
-            tried.postponed = int(1e6 * seconds * bound.count) < now.planned_microseconds * gates
-            if tried.postponed:
-                return None
-        ways = _in_manners(local, tried.manners(again))
+    tried.spent += int(1e6 * seconds * where.at_first * bound.count)
+    if not again and tried.waits():
+        return None
+    most, usual = where.rates.surely * seconds, _most_rotations(structure)
+    rotations = usual if again else _affordable(tried, usual)
+    for local, fact in _candidates(structure, bound, seconds, tried, rotations):
+        gates, tried.rotations = len(local.structure.instructions), rotations
+        if tried.faster is None and not (again or tried.allows(gates)):
+            tried.looked = tried.spent
+            return None
+        ways = _in_manners(local, tried.manners(gates, again))
         if found := _fastest(ways, bound, where, planned, tried, most, bool(values)):
             written, program = found
             numbers = partial(_numbers, written, bound)
@@ -151,8 +171,25 @@ def written_out(
             behind = before(written.last_gates(), values) if values else ()
             return Written(_circuit(written, bound, bool(values)), program, other, fact, behind)
         tried.alone = True
-    tried.slower = True
+    if rotations < usual and tried.rotations is None:
+        tried.looked = tried.spent
+    else:
+        tried.slower = True
     return None
+
+
+def _most_rotations(structure: Structure) -> int:
+    """Return the most rotations of a form that is written at all."""
+    now = thresholds.now
+    return min(_gates_of(structure) // (now.gates_of_a_rotation or 1), now.written_rotations)
+
+
+def _affordable(tried: _Tried, usual: int) -> int:
+    """Return how many rotations are written in less time than all runs so far took: each is two gates at least."""
+    if tried.rotations is not None:
+        return tried.rotations
+    gate = thresholds.now.planned_microseconds
+    return min(usual, tried.spent // (2 * gate)) if gate else usual
 
 
 def _in_manners(local: WrittenCircuit, manners: Iterable[Manner]) -> Iterator[tuple[Manner, WrittenCircuit]]:
@@ -202,7 +239,7 @@ def _numbers(written: WrittenCircuit, bound: Bindings, begin: int, end: int) -> 
 
 
 def _candidates(
-    structure: Structure, bound: Bindings, seconds: float, tried: _Tried
+    structure: Structure, bound: Bindings, seconds: float, tried: _Tried, rotations: int
 ) -> Iterator[tuple[WrittenCircuit, str]]:
     """Yield what may run in place of some bindings, each of which takes some seconds; nothing where it would not pay.
 
@@ -211,13 +248,13 @@ def _candidates(
     now, gates = thresholds.now, _gates_of(structure)
     if not gates or int(1e9 * seconds) < now.written_nanoseconds * gates:
         return
-    microseconds = int(1e6 * seconds)
-    known = _known(structure, gates, microseconds)
+    limits = int(1e6 * seconds), rotations
+    known = _known(structure, gates, *limits)
     if not tried.alone and (written := known.of(bound)):
         yield written, AS
     if bound.count > 1 or known.compares_nothing:
         return
-    if written := _alone(structure, gates, microseconds, bound.operands(0, 1).tobytes()):
+    if written := _alone(structure, gates, *limits, bound.operands(0, 1).tobytes()):
         yield written, AS_ONE
 
 
@@ -226,31 +263,35 @@ def _gates_of(structure: Structure) -> int:
     """Return how many gates a circuit begins with, if measurements and saves are all that follows; else 0."""
     if structure.num_qubits > MOST_WIRES or not structure.kinds <= {Op, Permutation, Measure, Save}:
         return 0
+    if structure.only_gates:
+        return len(structure.instructions)
     kinds = list(map(type, structure.instructions))
     gates = next((k for k, kind in enumerate(kinds) if kind in (Measure, Save)), len(kinds))
     return gates if {Op, Permutation}.isdisjoint(kinds[gates:]) else 0
 
 
 @lru_cache(maxsize=32)  # each with numbers of a few of its bindings
-def _known(structure: Structure, gates: int, microseconds: int) -> WrittenBindings:
-    """Return what is written out of a structure."""
+def _known(structure: Structure, gates: int, microseconds: int, rotations: int) -> WrittenBindings:
+    """Return what is written out of a structure whose form has no more than so many rotations."""
     only = structure_of(structure.num_qubits, 0, structure.instructions[:gates])
-    return WrittenBindings(only, partial(_written, structure, gates, microseconds))
+    return WrittenBindings(only, partial(_written, structure, gates, microseconds, rotations))
 
 
 @lru_cache(maxsize=8)  # each with all numbers of its circuit
-def _alone(structure: Structure, gates: int, microseconds: int, operands: bytes) -> WrittenCircuit | None:
+def _alone(
+    structure: Structure, gates: int, microseconds: int, rotations: int, operands: bytes
+) -> WrittenCircuit | None:
     """Return what is written for one binding alone."""
     numbers: NDArray[np.complex128] = np.frombuffer(operands, dtype=np.complex128)[None]
     only = structure_of(structure.num_qubits, 0, structure.instructions[:gates])
-    return _written(structure, gates, microseconds, Circuit.of_structure(only, numbers))
+    return _written(structure, gates, microseconds, rotations, Circuit.of_structure(only, numbers))
 
 
-def _written(structure: Structure, gates: int, microseconds: int, given: Circuit) -> WrittenCircuit | None:
+def _written(
+    structure: Structure, gates: int, microseconds: int, rotations: int, given: Circuit
+) -> WrittenCircuit | None:
     """Return what is written of gates, with all that stands behind them; None if it cannot be, or promises nothing."""
-    now = thresholds.now
-    most = min(gates // now.gates_of_a_rotation, now.written_rotations) if now.gates_of_a_rotation else -1
-    found = write(given, most_rotations=most, microseconds=microseconds)
+    found = write(given, most_rotations=rotations, microseconds=microseconds)
     if found is None:
         return None
     return _WithEnd(structure, gates)(found)
