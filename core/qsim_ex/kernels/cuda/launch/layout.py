@@ -39,7 +39,7 @@ def laid_out(
     given = np.array([num_bits, precision.storage.real_bytes, runtime.room, *few, *many, *limits], dtype=np.int64)
     out = np.empty(2 * len(_ARRAYS) + 3, dtype=np.int64)
     plan.owner.listed()  # which native code reads then
-    programs = None if all(kernels) else plan_programs(plan, precision, runtime.tensor)
+    programs = None if all(kernels) else plan_programs(plan, precision, runtime.tensor, True)
     own = _rows(runtime, kernels) if any(kernels) else None
     rows, at = 0 if own is None else address(own), 0 if programs is None else programs.handle
     handle = function("plan_launches")(plan.owner.handle, at, rows, address(given), address(out))
