@@ -96,8 +96,14 @@ class Drawn:
                 print(f"{self.wires} {family} {basis}: amplitudes differ: {amplitudes} and {expected}", flush=True)
             ms.append(done), host.append(queued), peer.append(other)
         return {
-            **{"n": self.wires, "family": family, "basis": basis, "gates": len(gates)},
-            **{"ms": ms, "host": host, "peer": peer, "times": median(peer) / median(ms)},
+            "n": self.wires,
+            "family": family,
+            "basis": basis,
+            "gates": len(gates),
+            "ms": ms,
+            "host": host,
+            "peer": peer,
+            "times": median(peer) / median(ms),
         }
 
     def later(self, family: str, basis: str) -> float:

@@ -1,8 +1,8 @@
 """What 1,000 shots cost beyond their state: ``python -m benchmarks.shots --n 28 --out shots.json``.
 
-A QFT on a GPU, measured whole, with everything compiled and translated before: its state; shots of a state; a run of the
-engine, and its counts; a job of Qiskit's backend, and its counts. All take turns; printed are medians and leasts. The
-goal is a job with its counts at most 1.5 ms beyond the state.
+A QFT on a GPU, measured whole, with everything compiled and translated before: its state; shots of a state; a run of
+the engine, and its counts; a job of Qiskit's backend, and its counts. All take turns; printed are medians and leasts.
+The goal is a job with its counts at most 1.5 ms beyond the state.
 """
 
 from __future__ import annotations

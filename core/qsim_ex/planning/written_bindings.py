@@ -48,10 +48,10 @@ class WrittenBindings:
         with self._lock:
             rounds = 0 if self._over else thresholds.now.written_bindings + 1
             for _ in range(rounds):
-                is_first = self._samples is None
-                if is_first:  # with which others are compared where a gate reads; elsewhere they may differ
+                alone = self._samples is None and bound.count == 1
+                if self._samples is None:  # with which others are compared where a gate reads
                     self._samples = bound.operands(0, 1)
-                other = None if is_first and bound.count == 1 else self._other(bound)
+                other = None if alone else self._other(bound)
                 if other is None and self._latest is not None:
                     return self._latest
                 self._differ |= other is not None
@@ -68,7 +68,9 @@ class WrittenBindings:
         """Where matrices begin among the operands, and what is between them; and whether a gate reads each operand."""
         assert self._samples is not None
         total = self._samples.shape[1]
-        matrices = {(one.operand, one.operand + len(one.pattern)) for one in self._gates.distinct if isinstance(one, Op)}
+        matrices = {
+            (one.operand, one.operand + len(one.pattern)) for one in self._gates.distinct if isinstance(one, Op)
+        }
         begins, ends = np.array(sorted(matrices), dtype=np.intp).reshape(-1, 2).T
         edges = np.concatenate([[0], begins, ends])
         read = np.zeros(total + 1, dtype=np.int64)

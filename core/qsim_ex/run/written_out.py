@@ -9,7 +9,7 @@ than the circuit as it came, that is run, and its structure is not tried again t
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cache, lru_cache, partial
 from typing import NamedTuple
 
@@ -30,10 +30,13 @@ from qsim_ex.placement.deployment import Deployment
 from qsim_ex.planning.behind import before
 from qsim_ex.planning.compiled import MOST_WIRES
 from qsim_ex.planning.cost.rates import Rates
+from qsim_ex.planning.form import UNBOUNDED
 from qsim_ex.planning.written import Manner, WrittenCircuit
 from qsim_ex.planning.written import written_out as write
 from qsim_ex.planning.written_bindings import WrittenBindings
 from qsim_ex.program.program import Program
+from qsim_ex.run.tried import Tried
+from qsim_ex.run.tried import tried as tried_of
 from qsim_ex.steps.compiled import arrays_of
 from qsim_ex.steps.plan import Plan
 
@@ -42,46 +45,6 @@ FACT = "written"
 
 AS = "as Pauli rotations"
 AS_ONE = f"{AS}, for this binding alone"
-
-
-class _Tried:
-    """What is known of a structure in a place.
-
-    slower: whether nothing faster is to be written out of it there. alone: whether what is written for all bindings is
-    slower. faster: the structure that is known to be faster. manner: the manner in which it is written. compared: in
-    how many manners it has been written.
-    spent: the predicted microseconds of all runs so far, the one that is planned included. looked: what they were when
-    writing took longer than that, so that it was postponed. rotations: the most that a form may have that is written.
-    """
-
-    slower = alone = False
-    faster: Structure | None = None
-    manner = Manner.LOCAL
-    compared = spent = looked = 0
-    rotations: int | None = None
-
-    def waits(self) -> bool:
-        """Return whether it is too early to look again: each look costs, so there are few of them."""
-        return self.faster is None and self.spent < 2 * self.looked
-
-    def allows(self, gates: int) -> bool:
-        """Return whether as many gates are written and planned in less time than all runs so far have taken."""
-        return self.spent >= thresholds.now.planned_microseconds * gates
-
-    def manners(self, gates: int, again: bool) -> tuple[Manner, ...]:
-        """Return in which manners a form is to be written: the best one so far, and those that are to be compared.
-
-        gates: those of one manner. again: whether the circuit comes again, so that all are.
-        """
-        others = tuple(Manner)[self.compared :]
-        if not again and not ((self.looked or self.compared) and self.allows(gates * len(others))):
-            others = ()
-        return self.manner, *(manner for manner in others if manner != self.manner)
-
-
-@lru_cache(maxsize=1024)
-def _tried(*_key: Hashable) -> _Tried:
-    return _Tried()
 
 
 class Where(NamedTuple):
@@ -144,7 +107,7 @@ def written_out(
     """
     if not thresholds.now.written_percent:
         return None
-    tried = _tried(
+    tried = tried_of(
         structure, where.deployment, where.options.dtype, where.options.threads, bound.count > 1, bool(values)
     )
     if tried.slower:
@@ -157,7 +120,7 @@ def written_out(
     if not again and tried.waits():
         return None
     most, usual = where.rates.surely * seconds, _most_rotations(structure)
-    rotations = usual if again else _affordable(tried, usual)
+    rotations = usual if again else tried.affordable(usual)
     for local, fact in _candidates(structure, bound, seconds, tried, rotations):
         gates, tried.rotations = len(local.structure.instructions), rotations
         if tried.faster is None and not (again or tried.allows(gates)):
@@ -171,7 +134,7 @@ def written_out(
             behind = before(written.last_gates(), values) if values else ()
             return Written(_circuit(written, bound, bool(values)), program, other, fact, behind)
         tried.alone = True
-    if rotations < usual and tried.rotations is None:
+    if rotations != usual and tried.rotations is None:
         tried.looked = tried.spent
     else:
         tried.slower = True
@@ -181,15 +144,9 @@ def written_out(
 def _most_rotations(structure: Structure) -> int:
     """Return the most rotations of a form that is written at all."""
     now = thresholds.now
-    return min(_gates_of(structure) // (now.gates_of_a_rotation or 1), now.written_rotations)
-
-
-def _affordable(tried: _Tried, usual: int) -> int:
-    """Return how many rotations are written in less time than all runs so far took: each is two gates at least."""
-    if tried.rotations is not None:
-        return tried.rotations
-    gate = thresholds.now.planned_microseconds
-    return min(usual, tried.spent // (2 * gate)) if gate else usual
+    if not now.gates_of_a_rotation:
+        return UNBOUNDED
+    return min(_gates_of(structure) // now.gates_of_a_rotation, now.written_rotations)
 
 
 def _in_manners(local: WrittenCircuit, manners: Iterable[Manner]) -> Iterator[tuple[Manner, WrittenCircuit]]:
@@ -209,7 +166,7 @@ def _fastest(
     bound: Bindings,
     where: Where,
     planned: Planned,
-    tried: _Tried,
+    tried: Tried,
     most: float,
     only_values: bool,
 ) -> tuple[WrittenCircuit, Program] | None:
@@ -239,7 +196,7 @@ def _numbers(written: WrittenCircuit, bound: Bindings, begin: int, end: int) -> 
 
 
 def _candidates(
-    structure: Structure, bound: Bindings, seconds: float, tried: _Tried, rotations: int
+    structure: Structure, bound: Bindings, seconds: float, tried: Tried, rotations: int
 ) -> Iterator[tuple[WrittenCircuit, str]]:
     """Yield what may run in place of some bindings, each of which takes some seconds; nothing where it would not pay.
 
@@ -314,6 +271,5 @@ class _WithEnd:
         return other and self(other)
 
 
-thresholds.depends(_tried)
 thresholds.depends(_known)
 thresholds.depends(_alone)

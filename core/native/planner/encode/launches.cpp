@@ -384,8 +384,8 @@ qx::Int* written(qx::Int* out, const std::vector<Values>&... values) {
 // Returns the programs of a finished plan's sweeps for GPUs; writes the address and the length of each of their arrays.
 // real_bytes: of the numbers that kernels compute with. depth: the columns of a matrix whose numbers a warp loads at once.
 // tensor, threes: as `ProgramWriter` takes them. room: words of 4 bytes behind the last program that may be read.
-QX_EXPORT(plan_programs, (qx::Int steps, qx::Int real_bytes, qx::Int depth, qx::Int tensor, qx::Int threes, qx::Int room,
-                          qx::Int* out)) {
+QX_EXPORT(plan_programs,
+          (qx::Int steps, qx::Int real_bytes, qx::Int depth, qx::Int tensor, qx::Int threes, qx::Int room, qx::Int* out)) {
     return Owned<SweepPrograms>::make([&] {
         const auto* plan = reinterpret_cast<const PlanSteps*>(steps);
         auto* made = new SweepPrograms;

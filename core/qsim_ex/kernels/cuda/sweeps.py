@@ -34,6 +34,7 @@ else:
 
 Packed = NDArray[np.complex128]
 
+
 @dataclass
 class PreparedSweeps:
     """Steps ready to run: for each sweep, by the object's identity, its launch.
@@ -97,7 +98,8 @@ class PreparedSweeps:
     def lay_out(self, runtime: Runtime, numbers: Coefficients | None) -> bool:
         """Lay out all launches for a plan's numbers; return whether that was not done before."""
         arrays = self.arrays
-        if arrays is None or getattr(numbers, "arrays", None) is not arrays:
+        of_numbers: object = getattr(numbers, "arrays", None)
+        if arrays is None or of_numbers is not arrays:
             return False
         self.arrays, self.numbers = None, numbers
         kernels = [_compiled(self.launches.get(id(step))) for step in self.steps if isinstance(step, Sweep)]

@@ -17,19 +17,19 @@ from qsim_ex.kernels.cuda.launch.enqueue import RunWords
 from qsim_ex.kernels.cuda.runtime import Array, Runtime
 from qsim_ex.native.library import address
 
-
 EVERY = 1 << 60
 """More launches than any run has."""
 
 KEPT = 1 << 21
 """The size of the largest room that waits for the next run, in reals: large circuits seldom come again."""
 
+
 class LaunchList:
     """A plan's coefficient program and all its launches, for any operands.
 
-    words, places: as core/native/kernels/run_words.hpp says. kept: objects whose memory the words point to, and kernels, which a runtime
-    unloads when nobody holds them. room: the bytes of a run's room; constants: where in it, in reals, 0, 1 and −1 are.
-    tables: the count of numbers of type `real` that are made on the device.
+    words, places: as core/native/kernels/run_words.hpp says. kept: objects whose memory the words point to, and
+    kernels, which a runtime unloads when nobody holds them. room: the bytes of a run's room; constants: where in it, in
+    reals, 0, 1 and −1 are. tables: the count of numbers of type `real` that are made on the device.
     """
 
     def __init__(

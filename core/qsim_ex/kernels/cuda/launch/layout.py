@@ -1,8 +1,8 @@
 """The launches of a plan, laid out by core/native/planner/encode/launches.cpp.
 
 A new structure's first run makes no Python object for a register block or a number: the planner's arrays become
-programs, takes, recipes of tables, and the words of core/native/kernels/run_words.hpp. Later runs are laid out in the same way, with the data
-of their kernels in place of programs.
+programs, takes, recipes of tables, and the words of core/native/kernels/run_words.hpp. Later runs are laid out in the
+same way, with the data of their kernels in place of programs.
 """
 
 from __future__ import annotations
