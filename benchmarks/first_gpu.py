@@ -4,7 +4,8 @@ For each family a structure that this process has not seen is run ten times, wit
 plans, and no kernel of it is compiled. Another circuit has run as often before. A run is the whole call of
 ``Simulator.state`` until the GPU is done; circuits are built before. ``--kernels`` also times the sweeps alone,
 interpreted and as kernels of their own. With ``--peer`` the circuits are run by cuStateVec Ex too, behind ours; its
-gates are queued before its clock starts.
+gates are queued before its clock starts. ``--drawn`` measures first runs alone, of drawn structures of 31 families, as
+they are written and in rz, sx, x and cz, beside cuStateVec Ex (see `first_drawn`).
 
 Compiled kernels are kept in a folder of their own, which is new in each process.
 """
@@ -142,13 +143,20 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--n", type=int, nargs="+", default=[20, 28])
     parser.add_argument("--precision", default="single")
-    parser.add_argument("--families", nargs="+", default=list(FAMILIES))
+    parser.add_argument("--families", nargs="+")
+    parser.add_argument("--drawn", action="store_true", help="needs --texts")
+    parser.add_argument("--seconds", type=float, default=float("inf"))
+    parser.add_argument("--texts", type=Path, help="the file of transpiled circuits")
+    parser.add_argument("--write", action="store_true", help="write the file of transpiled circuits; needs Qiskit")
     parser.add_argument("--kernels", action="store_true")
     parser.add_argument("--peer", action="store_true")
     parser.add_argument("--commit", help="default: what git says; name it where there is no git")
     parser.add_argument("--out", type=Path)
     given = parser.parse_args()
     os.environ["QSIM_EX_CACHE_DIR"] = tempfile.mkdtemp(prefix="first_gpu")
+    if given.drawn:
+        _drawn(given)
+        return
 
     from benchmarks.engine import circuit_of
     from qsim_ex import Options, Simulator
@@ -157,7 +165,7 @@ def main() -> None:
     simulator, cells = Simulator(Options(device="gpu", precision=given.precision)), []
     for n in given.n:
         ours(simulator, circuit_of([Gate("h", (0,)), Gate("cx", (0, n - 1))], n))  # memory, context, all modules
-        for name in given.families:
+        for name in given.families or FAMILIES:
             gates = FAMILIES[name](n) if given.peer or name not in RICH else []
             circuit = counts.circuit_of(cx_rich.FAMILIES[name](n), n) if name in RICH else circuit_of(gates, n)
             times = ours(simulator, circuit)
@@ -173,11 +181,28 @@ def main() -> None:
                 told += f"  Ex {cell['peer']:8.2f} ({cell['peer'] / times[0]:.2f})"
             print(told, flush=True)
             cells.append(cell)
-        if given.out:
-            found = {"kind": "first_gpu", "commit": given.commit or machine.commit(), "machine": machine.describe()}
-            given.out.write_text(json.dumps(found | {"precision": given.precision, "cells": cells}, indent=1) + "\n")
+        _keep(given, cells)
     if given.peer:
         print(f"geometric mean {geometric_mean(c['peer'] / c['ms'][0] for c in cells):.2f}")
+
+
+def _drawn(given: argparse.Namespace) -> None:
+    """Measure drawn structures, or write the file that this needs."""
+    from benchmarks import first_drawn
+
+    if given.write:
+        first_drawn.write(given.texts, given.n)
+        return
+    families = given.families or list(first_drawn.FAMILIES)
+    cells = list(first_drawn.cells(given.n, given.precision, families, given.texts, given.seconds))
+    _keep(given, cells)
+
+
+def _keep(given: argparse.Namespace, cells: list[dict[str, Any]]) -> None:
+    """Write what was measured so far, if a file is named."""
+    if given.out:
+        found = {"kind": "first_gpu", "commit": given.commit or machine.commit(), "machine": machine.describe()}
+        given.out.write_text(json.dumps(found | {"precision": given.precision, "cells": cells}, indent=1) + "\n")
 
 
 if __name__ == "__main__":

@@ -6,7 +6,7 @@ import pytest
 
 from qsim_ex.kernels.cpu.encoded_plan import EncodedPlan
 from qsim_ex.kernels.cuda.interpret.programs import SweepPrograms
-from qsim_ex.kernels.cuda.launch.first_launches import _KeptLaunches
+from qsim_ex.kernels.cuda.launch.layout import _KeptLaunches
 from qsim_ex.planning.compiled import Planner
 from qsim_ex.planning.form import FormInMaking
 from qsim_ex.steps.sweep_arrays import SweepArrays

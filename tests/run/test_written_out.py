@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -127,18 +128,31 @@ def test_a_batch_that_is_too_small_says_nothing_of_larger_ones(hold: Hold, monke
     assert [told(2), told(20)] == [False, True]
 
 
-def test_what_takes_longer_to_plan_than_to_run_is_planned_when_it_comes_again(hold: Hold) -> None:
-    """A first run does not wait for a plan that takes longer than it; later ones have it, and what `explain` shows."""
-    hold(**(WRITTEN | {"planned_microseconds": 1 << 40}))
-    simulator, made = Simulator(device="cpu"), with_end(gates("uccsd"), measured=True)
+@pytest.mark.parametrize(("name", "microseconds"), [("uccsd", 100), ("hubbard", 20)])
+def test_what_takes_longer_to_plan_than_all_runs_waits(
+    name: str, microseconds: int, hold: Hold, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """No run waits for a plan that takes longer than all runs so far; later ones have it, and what `explain` shows."""
+    monkeypatch.setattr(Where, "seconds", lambda _, plans: 1e-6 * sum(plan.num_gates for plan in plans))
+    hold(**(WRITTEN | {"planned_microseconds": microseconds}))
+    simulator, made, looks = Simulator(device="cpu"), with_end(gates(name), measured=True), []
+    write = module.write
 
-    def told() -> list[bool]:
-        return ["written" in simulator.run(made, 10).provenance.facts for _ in range(2)]
+    def counted(*given: object, **named: object) -> WrittenCircuit | None:
+        looks.append(runs)
+        return write(*given, **named)  # type: ignore[arg-type]
 
-    assert told() == [False, True]
+    monkeypatch.setattr(module, "write", counted)
+    told, runs = [], 0
+    for runs in range(1, 2 * microseconds + 10):  # noqa: B007  (of which `counted` tells)
+        told += ["written" in simulator.run(made, 10).provenance.facts]
+    assert told == sorted(told)
+    assert not told[0]
+    assert told[-1]
+    before = looks[: looks.index(1 + told.index(True)) + 1]
+    assert all(later >= 2 * earlier for earlier, later in pairwise(before)), before
     hold(planned_microseconds=1 << 41)  # so that nothing is known
     assert "as Pauli rotations" in str(simulator.explain(made))
-    assert told() == [True, True]
 
 
 def test_a_circuit_that_comes_again_is_written_in_all_manners(hold: Hold, monkeypatch: pytest.MonkeyPatch) -> None:

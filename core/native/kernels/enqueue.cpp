@@ -1,23 +1,18 @@
 // The host's part of a run on a GPU: it evaluates a plan's coefficient program and queues all kernels.
 //
 // Python and NumPy need some microseconds for each launch and each instruction; a state of 20 wires is done sooner.
-// qsim_ex.kernels.cuda.launch.run_words says what the words mean.
+// kernels/run_words.hpp says what the words mean.
 
 #include "base/export.hpp"
 #include "kernels/euler.hpp"
 #include "kernels/matrix_rows.hpp"
 #include "kernels/pivots.hpp"
+#include "kernels/run_words.hpp"
 
 namespace {
 
-using qx::Complex;
-using qx::Int;
+using namespace qx;
 
-enum Word : Int { END, OPERANDS, PRODUCTS, EULERS, ENTRY, TAKE, TAKE_SINGLE, LAUNCH, BIND, PIVOTS, ROWS };
-enum Argument : Int { PLAIN, STATE, TABLES, STRUCT, KEPT };
-
-constexpr Int LENGTH[] = {1, 2, 4, 4, 4, 4, 4, 5, 6, 6, 5};
-constexpr Int SLOTS = 0, HEAD = 1, MOST_ARGUMENTS = 12;
 constexpr std::int32_t ZERO_AT = 0;  // of qsim_ex.circuit.circuit
 
 // The signature of cuLaunchKernel: function, blocks, threads, shared memory, stream, pointers to arguments, more.
@@ -75,10 +70,11 @@ Int arguments(const Int* words, Int count, Int slots, double* room, Int state, I
     Int* values = reinterpret_cast<Int*>(room + slots);
     for (Int k = 0; k < count; ++k) {
         const Int kind = words[2 * k], value = words[2 * k + 1];
-        values[k] = value + (kind == STATE ? state : kind == TABLES ? tables : 0);
-        values[MOST_ARGUMENTS + k] = kind == KEPT ? value : begin + (kind == STRUCT ? value : 8 * (slots + k));
+        values[k] = value + (kind == state_argument ? state : kind == tables_argument ? tables : 0);
+        values[most_arguments + k] =
+            kind == kept_argument ? value : begin + (kind == struct_argument ? value : 8 * (slots + k));
     }
-    return begin + 8 * (slots + MOST_ARGUMENTS);
+    return begin + 8 * (slots + most_arguments);
 }
 
 }  // namespace
@@ -98,43 +94,44 @@ QX_EXPORT(enqueue, (Launch driver, Int stream, Int state, Int tables, Int first,
     auto* numbers = reinterpret_cast<Complex*>(room);
     auto* singles = reinterpret_cast<float*>(room);
     Int launched = *position ? first : 0;
-    for (const Int* at = words + (*position ? *position : HEAD);; at += LENGTH[*at] + (*at == LAUNCH ? 2 * at[4] : 0)) {
+    const auto length = [](const Int* at) { return word_length[*at] + (*at == launch_word ? 2 * at[4] : 0); };
+    for (const Int* at = words + (*position ? *position : head_words);; at += length(at)) {
         const Int a = at[1], b = at[2], c = at[3];
         switch (*at) {
-            case END: *position = 0; return 0;
-            case OPERANDS:
+            case end_word: *position = 0; return 0;
+            case operands_word:
                 for (Int k = 0; k < a; ++k) numbers[k] = operands[k];
                 break;
-            case PRODUCTS: products(numbers, places + a, b, c); break;
-            case ROWS: row_products(numbers, places + a, b, c, at[4]); break;
-            case EULERS: eulers(numbers, places + a, b, c); break;
-            case ENTRY: numbers[a] = product(numbers, places + b, c); break;
-            case TAKE:
+            case products_word: products(numbers, places + a, b, c); break;
+            case rows_word: row_products(numbers, places + a, b, c, at[4]); break;
+            case eulers_word: eulers(numbers, places + a, b, c); break;
+            case entry_word: numbers[a] = product(numbers, places + b, c); break;
+            case take_word:
                 for (Int k = 0; k < b; ++k) room[c + k] = room[places[a + k]];
                 break;
-            case TAKE_SINGLE:
+            case take_single_word:
                 for (Int k = 0; k < b; ++k) singles[c + k] = static_cast<float>(room[places[a + k]]);
                 break;
-            case LAUNCH:
+            case launch_word:
                 if (launched++ < first) break;
                 if (launched > first + most) {
                     *position = at - words;
                     return 0;
                 }
                 {
-                    const Int pointers = arguments(at + 5, at[4], words[SLOTS], room, state, tables);
+                    const Int pointers = arguments(at + 5, at[4], words[slots_word], room, state, tables);
                     const auto blocks = static_cast<unsigned>(b), threads = static_cast<unsigned>(c);
                     if (int status = driver(a, blocks, 1, 1, threads, 1, 1, 0, stream, pointers, 0)) return status;
                 }
                 break;
-            case PIVOTS: {
+            case pivots_word: {
                 auto raw = [&](int k) { return room[places[a + k]]; };
                 const std::int32_t* records = places + b;
                 if (at[5] == sizeof(float)) qx::pivot(raw, singles + at[4], records, records + c);
                 else qx::pivot(raw, room + at[4], records, records + c);
                 break;
             }
-            case BIND:  // without tables, so that nothing is allocated
+            case bind_word:  // without tables, so that nothing is allocated
                 qx_plan_bind(address(a), b, address(c), address(at[4]), at[5], numbers, nullptr, 0);
                 break;
         }

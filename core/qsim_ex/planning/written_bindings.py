@@ -66,28 +66,19 @@ class WrittenBindings:
             return None
 
     @cached_property
-    def _edges(self) -> NDArray[np.int64]:
-        """For each place of the operands, how many matrices begin there, less those that end; and whether any does."""
+    def _matrices(self) -> tuple[NDArray[np.intp], NDArray[np.bool_]]:
+        """Where matrices begin among the operands, and what is between them; and whether a gate reads each operand."""
         assert self._samples is not None
         matrices = {
             (one.operand, one.operand + len(one.pattern)) for one in self._gates.distinct if isinstance(one, Op)
         }
         begins, ends = np.array([*matrices], dtype=np.intp).reshape(-1, 2).T
-        found = np.zeros((2, self._samples.shape[1] + 1), dtype=np.int64)
-        np.add.at(found[0], begins, 1)
-        np.add.at(found[0], ends, -1)
-        found[1, begins] = found[1, ends] = found[1, 0] = 1
-        return found[:, :-1]
-
-    @cached_property
-    def _starts(self) -> NDArray[np.intp]:
-        """Where matrices begin, and what stands between them."""
-        return np.flatnonzero(self._edges[1])
-
-    @cached_property
-    def _read(self) -> NDArray[np.bool_]:
-        """Which operands gates read; bindings are compared there, and elsewhere they may differ."""
-        return np.asarray(np.cumsum(self._edges[0]) > 0)
+        total = self._samples.shape[1]
+        depth, edges = np.zeros(total + 1, dtype=np.int64), np.zeros(total + 1, dtype=np.bool_)
+        np.add.at(depth, begins, 1)
+        np.add.at(depth, ends, -1)
+        edges[begins] = edges[ends] = edges[0] = True
+        return np.flatnonzero(edges[:-1]), np.cumsum(depth[:-1]) > 0
 
     def _other(self, bound: Bindings) -> tuple[Operands, NDArray[np.bool_]] | None:
         """Return numbers of bindings that are not what they were taken to be, and which matrices; None if all fit.
@@ -95,17 +86,18 @@ class WrittenBindings:
         Each matrix is that of the first binding in which it is not.
         """
         assert self._samples is not None
-        found, matrices = self._samples[0].copy(), np.zeros(len(self._starts), dtype=np.bool_)
+        starts, read = self._matrices
+        found, matrices = self._samples[0].copy(), np.zeros(len(starts), dtype=np.bool_)
         some = thresholds.now.operands_at_once // len(self._samples[0])
         for begin, end in thresholds.pieces(bound.count, max(1, min(some, thresholds.now.bindings_at_once))):
             check_cancelled()
             operands = bound.operands(begin, end)
             known = self._latest
             wrong = operands != self._samples[0] if known is None else known.numbers.unfit(operands)
-            wrong &= self._read
+            wrong &= read
             if not wrong.any():
                 continue
-            of_matrix = np.logical_or.reduceat(wrong, self._starts, axis=1)
+            of_matrix = np.logical_or.reduceat(wrong, starts, axis=1)
             new = of_matrix.any(axis=0) & ~matrices
             places = self._places(new)
             found[places] = operands[self._spread(of_matrix.argmax(axis=0))[places], places]
@@ -118,8 +110,9 @@ class WrittenBindings:
         A matrix that was always the same so far has its place in the second row.
         """
         assert self._samples is not None
+        starts, _ = self._matrices
         for sample in self._samples[1:]:
-            same = np.logical_and.reduceat(sample == self._samples[0], self._starts) & matrices
+            same = np.logical_and.reduceat(sample == self._samples[0], starts) & matrices
             places = self._places(same)
             sample[places] = operands[places]
             matrices = matrices & ~same
@@ -135,7 +128,7 @@ class WrittenBindings:
     def _spread(self, of_matrices: NDArray[np.generic]) -> NDArray[np.generic]:
         """Return for each place of the operands what its matrix has."""
         assert self._samples is not None
-        return np.repeat(of_matrices, np.diff(self._starts, append=self._samples.shape[1]))
+        return np.repeat(of_matrices, np.diff(self._matrices[0], append=self._samples.shape[1]))
 
     def _places(self, matrices: NDArray[np.bool_]) -> NDArray[np.intp]:
         """Return the places of the numbers of some matrices."""

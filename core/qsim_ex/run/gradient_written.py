@@ -26,7 +26,7 @@ from qsim_ex.planning.written_bindings import WrittenBindings
 from qsim_ex.run.gradient_states import forward_plan
 from qsim_ex.run.gradient_task import GradientTask
 from qsim_ex.run.reversed_plan import reverses
-from qsim_ex.run.written_out import Where, written_bindings
+from qsim_ex.run.written_out import Where, most_rotations, written_bindings
 from qsim_ex.steps.plan import Plan
 
 DRAWN = 3
@@ -107,8 +107,8 @@ def _for_all(task: GradientTask, tried: _TriedGradient, microseconds: int) -> Wr
     """Return what is written for all bindings of a sweep, and for all others that it may have."""
     sweep = task.sweep
     if tried.known is None:
-        gates = task.work.instructions
-        known = written_bindings(structure_of(task.num_wires, 0, gates), len(gates), microseconds)
+        gates = structure_of(task.num_wires, 0, task.work.instructions)
+        known = written_bindings(gates, len(gates.instructions), microseconds, most_rotations(gates))
         columns = np.random.default_rng(0).normal(size=(DRAWN, 0 if sweep.columns is None else sweep.columns.shape[1]))
         drawn = replace(sweep, count=DRAWN, columns=columns)
         if known.of(Bindings.of(drawn.operands(np.arange(DRAWN)))) is None:

@@ -9,7 +9,7 @@ than the circuit as it came, that is run, and its structure is not tried again t
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cache, lru_cache, partial
 from typing import NamedTuple
 
@@ -30,10 +30,13 @@ from qsim_ex.placement.deployment import Deployment
 from qsim_ex.planning.behind import before
 from qsim_ex.planning.compiled import MOST_WIRES
 from qsim_ex.planning.cost.rates import Rates
+from qsim_ex.planning.form import UNBOUNDED
 from qsim_ex.planning.written import Manner, WrittenCircuit
 from qsim_ex.planning.written import written_out as write
 from qsim_ex.planning.written_bindings import WrittenBindings
 from qsim_ex.program.program import Program
+from qsim_ex.run.tried import Tried
+from qsim_ex.run.tried import tried as tried_of
 from qsim_ex.steps.compiled import arrays_of
 from qsim_ex.steps.plan import Plan
 
@@ -42,34 +45,6 @@ FACT = "written"
 
 AS = "as Pauli rotations"
 AS_ONE = f"{AS}, for this binding alone"
-
-
-class _Tried:
-    """What is known of a structure in a place.
-
-    slower: whether nothing faster is to be written out of it there. alone: whether what is written for all bindings is
-    slower. faster: the structure that is known to be faster. manner: the manner in which it is written. compared: in
-    how many manners it has been written. postponed: whether what is written was not planned when the structure first
-    came, since that takes longer than the run.
-    """
-
-    slower = alone = postponed = False
-    faster: Structure | None = None
-    manner = Manner.LOCAL
-    compared = 0
-
-    def manners(self, again: bool) -> tuple[Manner, ...]:
-        """Return in which manners a form is to be written: the best one so far, and those that are to be compared.
-
-        again: whether the circuit comes again, so that all are.
-        """
-        others = tuple(Manner)[self.compared :] if again or self.postponed or self.compared else ()
-        return self.manner, *(manner for manner in others if manner != self.manner)
-
-
-@lru_cache(maxsize=1024)
-def _tried(*_key: Hashable) -> _Tried:
-    return _Tried()
 
 
 class Where(NamedTuple):
@@ -83,6 +58,11 @@ class Where(NamedTuple):
     def rates(self) -> Rates:
         """How fast it is there, as nearly as two ways to run one circuit are compared by it."""
         return self.device.rates(self.options.dtype, self.options.threads).shared(self.options.virtual_peers)
+
+    @property
+    def at_first(self) -> float:
+        """How much longer a first run takes there than a later one, at least: sweeps may be interpreted."""
+        return self.rates.at_first if self.device.interprets and self.options.compile != "always" else 1.0
 
     def seconds(self, plans: Sequence[Plan]) -> float:
         """Return how long some plans take there."""
@@ -127,7 +107,7 @@ def written_out(
     """
     if not thresholds.now.written_percent:
         return None
-    tried = _tried(
+    tried = tried_of(
         structure, where.deployment, where.options.dtype, where.options.threads, bound.count > 1, bool(values)
     )
     if tried.slower:
@@ -136,14 +116,17 @@ def written_out(
     if int(1e6 * seconds * bound.count) < now.written_microseconds:
         tried.slower = bound.count == 1  # a larger batch may take longer
         return None
-    most = where.rates.surely * seconds
-    for local, fact in _candidates(structure, bound, seconds, tried):
-        if tried.faster is None and not (again or tried.postponed):
-            gates = len(local.structure.instructions)
-            tried.postponed = int(1e6 * seconds * bound.count) < now.planned_microseconds * gates
-            if tried.postponed:
-                return None
-        ways = _in_manners(local, tried.manners(again))
+    tried.spent += int(1e6 * seconds * where.at_first * bound.count)
+    if not again and tried.waits():
+        return None
+    most, usual = where.rates.surely * seconds, most_rotations(structure)
+    rotations = usual if again else tried.affordable(usual)
+    for local, fact in _candidates(structure, bound, seconds, tried, rotations):
+        gates, tried.rotations = len(local.structure.instructions), rotations
+        if tried.faster is None and not (again or tried.allows(gates)):
+            tried.looked = tried.spent
+            return None
+        ways = _in_manners(local, tried.manners(gates, again))
         if found := _fastest(ways, bound, where, planned, tried, most, bool(values)):
             written, program = found
             numbers = partial(_numbers, written, bound)
@@ -151,8 +134,19 @@ def written_out(
             behind = before(written.last_gates(), values) if values else ()
             return Written(_circuit(written, bound, bool(values)), program, other, fact, behind)
         tried.alone = True
-    tried.slower = True
+    if rotations != usual and tried.rotations is None:
+        tried.looked = tried.spent
+    else:
+        tried.slower = True
     return None
+
+
+def most_rotations(structure: Structure) -> int:
+    """Return the most rotations of a form that is written at all."""
+    now = thresholds.now
+    if not now.gates_of_a_rotation:
+        return UNBOUNDED
+    return min(_gates_of(structure) // now.gates_of_a_rotation, now.written_rotations)
 
 
 def _in_manners(local: WrittenCircuit, manners: Iterable[Manner]) -> Iterator[tuple[Manner, WrittenCircuit]]:
@@ -172,7 +166,7 @@ def _fastest(
     bound: Bindings,
     where: Where,
     planned: Planned,
-    tried: _Tried,
+    tried: Tried,
     most: float,
     only_values: bool,
 ) -> tuple[WrittenCircuit, Program] | None:
@@ -202,7 +196,7 @@ def _numbers(written: WrittenCircuit, bound: Bindings, begin: int, end: int) -> 
 
 
 def _candidates(
-    structure: Structure, bound: Bindings, seconds: float, tried: _Tried
+    structure: Structure, bound: Bindings, seconds: float, tried: Tried, rotations: int
 ) -> Iterator[tuple[WrittenCircuit, str]]:
     """Yield what may run in place of some bindings, each of which takes some seconds; nothing where it would not pay.
 
@@ -211,13 +205,13 @@ def _candidates(
     now, gates = thresholds.now, _gates_of(structure)
     if not gates or int(1e9 * seconds) < now.written_nanoseconds * gates:
         return
-    microseconds = int(1e6 * seconds)
-    known = written_bindings(structure, gates, microseconds)
+    limits = int(1e6 * seconds), rotations
+    known = written_bindings(structure, gates, *limits)
     if not tried.alone and (written := known.of(bound)):
         yield written, AS
     if bound.count > 1 or known.compares_nothing:
         return
-    if written := _alone(structure, gates, microseconds, bound.operands(0, 1).tobytes()):
+    if written := _alone(structure, gates, *limits, bound.operands(0, 1).tobytes()):
         yield written, AS_ONE
 
 
@@ -226,31 +220,38 @@ def _gates_of(structure: Structure) -> int:
     """Return how many gates a circuit begins with, if measurements and saves are all that follows; else 0."""
     if structure.num_qubits > MOST_WIRES or not structure.kinds <= {Op, Permutation, Measure, Save}:
         return 0
+    if structure.only_gates:
+        return len(structure.instructions)
     kinds = list(map(type, structure.instructions))
     gates = next((k for k, kind in enumerate(kinds) if kind in (Measure, Save)), len(kinds))
     return gates if {Op, Permutation}.isdisjoint(kinds[gates:]) else 0
 
 
 @lru_cache(maxsize=32)  # each with numbers of a few of its bindings
-def written_bindings(structure: Structure, gates: int, microseconds: int) -> WrittenBindings:
-    """Return what is written out of the gates that a structure begins with; microseconds: of the run in whose place."""
+def written_bindings(structure: Structure, gates: int, microseconds: int, rotations: int) -> WrittenBindings:
+    """Return what is written out of the gates that a structure begins with.
+
+    microseconds: of the run in whose place. rotations: the most that its form may have.
+    """
     only = structure_of(structure.num_qubits, 0, structure.instructions[:gates])
-    return WrittenBindings(only, partial(_written, structure, gates, microseconds))
+    return WrittenBindings(only, partial(_written, structure, gates, microseconds, rotations))
 
 
 @lru_cache(maxsize=8)  # each with all numbers of its circuit
-def _alone(structure: Structure, gates: int, microseconds: int, operands: bytes) -> WrittenCircuit | None:
+def _alone(
+    structure: Structure, gates: int, microseconds: int, rotations: int, operands: bytes
+) -> WrittenCircuit | None:
     """Return what is written for one binding alone."""
     numbers: NDArray[np.complex128] = np.frombuffer(operands, dtype=np.complex128)[None]
     only = structure_of(structure.num_qubits, 0, structure.instructions[:gates])
-    return _written(structure, gates, microseconds, Circuit.of_structure(only, numbers))
+    return _written(structure, gates, microseconds, rotations, Circuit.of_structure(only, numbers))
 
 
-def _written(structure: Structure, gates: int, microseconds: int, given: Circuit) -> WrittenCircuit | None:
+def _written(
+    structure: Structure, gates: int, microseconds: int, rotations: int, given: Circuit
+) -> WrittenCircuit | None:
     """Return what is written of gates, with all that stands behind them; None if it cannot be, or promises nothing."""
-    now = thresholds.now
-    most = min(gates // now.gates_of_a_rotation, now.written_rotations) if now.gates_of_a_rotation else -1
-    found = write(given, most_rotations=most, microseconds=microseconds)
+    found = write(given, most_rotations=rotations, microseconds=microseconds)
     if found is None:
         return None
     return _WithEnd(structure, gates)(found)
@@ -273,6 +274,5 @@ class _WithEnd:
         return other and self(other)
 
 
-thresholds.depends(_tried)
 thresholds.depends(written_bindings)
 thresholds.depends(_alone)

@@ -30,7 +30,7 @@ def steps(words):
         code = first & 0xFF
         if code == WORD["EXCHANGE"]:
             length = 13 + WORD["FRAGMENTS"] * (first >> 8)
-        elif code == WORD["FACTORS"] or WORD["MIX_1"] <= code <= WORD["BLOCK"]:
+        elif code == WORD["FACTORS"] or WORD["MIX_1"] <= code <= WORD["BLOCK"] or code >= WORD["MIX_3"]:
             length = 2
         elif WORD["PHASE"] <= code < WORD["MIX_1"]:
             length = 7

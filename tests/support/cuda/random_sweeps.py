@@ -80,6 +80,11 @@ def random_item(rng, kind, near, num_bits, high_bits, numbers):
     if kind == "exchange":
         exchange(rng, mixed[0], [bit for bit in everything if bit != mixed[0]], numbers)
         return
+    if kind == "three":
+        bits = tuple(int(bit) for bit in rng.permutation(near)[:3])
+        pattern, values = random_entries(rng, 64, [(5,), (0, 1, 2, 3, 4, 5)][int(rng.integers(2))], 0.5)
+        numbers.add(lambda slot: Mix(bits, (), When(0, 0), pattern, slot, "three"), pattern, (), values)
+        return
     if kind == "fixed":
         fixed_item(rng, near, mixed[:2], numbers)
         return

@@ -1,4 +1,4 @@
-// A first run on a GPU as one list of launches: takes of numbers, tables, and the interpreter for each sweep.
+// A run on a GPU as one list of launches: takes of numbers, tables, and a kernel or the interpreter for each sweep.
 
 #include "planner/encode/launches.hpp"
 
@@ -13,33 +13,21 @@ namespace qx::plan {
 
 namespace {
 
-enum Word : Int { end_word, operands_word, entry_word = 4, take_word, take_single_word, launch_word, bind_word };
-enum Argument : Int { plain, state, in_tables, structure, kept };
-
 constexpr Int aligned = 64;      // the numbers of each sweep begin at a multiple of this many reals
 constexpr Int threads_of = 256;  // fixed kernels
 constexpr Int most_blocks = Int{1} << 20;
 constexpr Int other_arguments = 64;  // bytes of the other arguments of the kernels that make tables
-constexpr Int most_arguments = 12;
-constexpr Int longest = 6;  // words of an instruction that its reader reads at once
 
+std::span<const Int> takes_at(const Int* first, Int count) { return {first, static_cast<std::size_t>(count)}; }
 constexpr Int padded(Int count) { return (count + aligned - 1) / aligned * aligned; }
 constexpr Int blocks_for(Int size) { return std::max(Int{1}, std::min(most_blocks, (size + threads_of - 1) / threads_of)); }
 
-Int appended(const Instruction& row) {
-    switch (row.type) {
-        case Instruction::product: return row.count * row.blocks * row.size * row.columns;
-        case Instruction::euler: return 7 * row.count;
-        default: return row.count * row.entries;
-    }
-}
-
 }  // namespace
 
-LaunchWriter::LaunchWriter(const Planner& plan, const SweepPrograms& programs, const LaunchSetting& setting,
-                           LaunchArrays& out)
+LaunchWriter::LaunchWriter(const Planner& plan, const SweepPrograms& programs, const SweepKernel* kernels,
+                           const LaunchSetting& setting, LaunchArrays& out)
     : plan_(plan), numbers_(plan.listed()), num_operands_(plan.program().num_operands()), programs_(programs),
-      setting_(setting), out_(out), real_(setting.real_bytes) {
+      kernels_(kernels), setting_(setting), out_(out), real_(setting.real_bytes) {
     tables_at_ = num_operands_;
     for (const Instruction& row : numbers_.program)
         if (row.type != Instruction::fold) tables_at_ += appended(row);
@@ -50,8 +38,25 @@ LaunchWriter::LaunchWriter(const Planner& plan, const SweepPrograms& programs, c
 
 bool LaunchWriter::write() {
     if (size_ > (Int{1} << 29) || !look()) return false;  // places are integers of 32 bits
-    std::vector<Int> takes = far();
-    if (!lay_out_tables(takes, 0, takes.size())) return false;
+    std::vector<Int> reals = far();
+    if (!lay_out_tables(reals, 0, reals.size())) return false;
+    lay_out_room();
+    out_.add(slots_ / 8, operands_word, num_operands_);
+    const std::vector<Stage> all = stages();
+    std::vector<TableEntry> made = entries();
+    if (kernels_) {
+        NumberSchedule numbers = schedule(all, std::move(made));
+        for (std::size_t k = 0; k < all.size(); ++k) numbers.before(static_cast<Int>(k)), launch(all[k]);
+    } else {
+        at_once(made);
+        for (const Stage& stage : all) launch(stage);
+    }
+    out_.words.insert(out_.words.end(), longest_word, end_word);
+    out_.places.push_back(0);  // an empty array has no address
+    return true;
+}
+
+void LaunchWriter::lay_out_room() {
     out_.constants = 2 * size_, out_.tables = num_tables_;
     factors_at_ = 16 * size_ + 32;
     Int most = 0;
@@ -60,45 +65,114 @@ bool LaunchWriter::write() {
     Int beyond = std::max(setting_.few.numbers, setting_.many.numbers);  // what the last struct may be longer
     slots_ = values_at_ + (num_values_ * real_ + beyond + 7) / 8 * 8;
     out_.room = slots_ + 8 * 2 * most_arguments;
-    out_.words = {slots_ / 8, operands_word, num_operands_};
-    if (tables_at_ > num_operands_)
-        for (Int word : {Int{bind_word}, reinterpret_cast<Int>(numbers_.program.data()),
-                         static_cast<Int>(numbers_.program.size()), reinterpret_cast<Int>(numbers_.places.data()),
-                         reinterpret_cast<Int>(numbers_.incidence.data()), num_operands_})
-            out_.words.push_back(word);
-    entries();
-    launch(begin_kernel, 1, 1, {state, 0, plain, 0});
-    make_tables();
-    auto row = sweeps_.begin();
-    for (const Step& step : plan_.steps.steps) {
-        if (step.type == Step::zero_fill) zero_fill(static_cast<Mask>(step.fresh));
-        else sweep(*row++);
-    }
-    out_.words.insert(out_.words.end(), longest, end_word);
-    out_.places.push_back(0);  // an empty array has no address
-    return true;
 }
 
-// Chooses the kernel of each sweep, and lays out its numbers.
+// Lays out the numbers of each sweep.
 bool LaunchWriter::look() {
-    ProgramEnd begin{};
-    auto end = programs_.ends.begin();
     Int packed = 0;
     for (const Step& step : plan_.steps.steps) {
         if (step.type == Step::sweep) {
-            Int shared = end->shared - begin.shared, tables = end->tables - begin.tables;
-            RunKernel kernel = kernel_for(end->words - begin.words, shared * real_);
-            bool by_value = kernel != memory_kernel;
-            sweeps_.push_back({kernel, begin, *end, packed, step.packed - packed, num_values_, by_value ? shared : 0,
-                               num_tables_, by_value ? tables : shared + tables});
-            num_values_ += padded(sweeps_.back().num_values), num_tables_ += padded(sweeps_.back().num_tables);
-            begin = *end++;
+            const std::size_t number = sweeps_.size();
+            const SweepKernel* own = kernels_ && kernels_[number].handle ? kernels_ + number : nullptr;
+            SweepRow row{};
+            if (own)
+                row = {own,
+                       {},
+                       {},
+                       own->threads,
+                       own->skipped_bits,
+                       0,
+                       0,
+                       takes_at(own->values, own->num_values),
+                       {{}, takes_at(own->tables, own->num_tables)},
+                       0,
+                       0,
+                       0};
+            else row = interpreted(number);
+            row.packed = packed, row.count = step.packed - packed;
+            row.values = num_values_, row.tables = num_tables_;
+            row.num_tables = static_cast<Int>(row.far[0].size() + row.far[1].size());
+            num_values_ += padded(static_cast<Int>(row.by_value.size())), num_tables_ += padded(row.num_tables);
+            sweeps_.push_back(row);
         } else if (step.type != Step::zero_fill) {
             return false;
         }
         packed = step.packed;
     }
     return true;
+}
+
+// Returns a sweep that runs by its program: all its numbers are in memory if a kernel does not take them by value.
+LaunchWriter::SweepRow LaunchWriter::interpreted(std::size_t number) const {
+    const ProgramEnd end = programs_.ends[number], begin = number ? programs_.ends[number - 1] : ProgramEnd{};
+    auto part = [](const auto& all, Int first, Int last) {
+        return std::span(all).subspan(static_cast<std::size_t>(first), static_cast<std::size_t>(last - first));
+    };
+    auto words = part(programs_.words, begin.words, end.words);
+    auto shared = part(programs_.shared, begin.shared, end.shared);
+    auto tables = part(programs_.tables, begin.tables, end.tables);
+    const RunKernel kernel = kernel_for(end.words - begin.words, (end.shared - begin.shared) * real_);
+    const std::span<const Int> none, by_value = kernel == memory_kernel ? none : shared;
+    const std::span<const Int> from_memory = kernel == memory_kernel ? shared : none;
+    return {nullptr, kernel, words, end.threads, end.skipped_bits, 0, 0, by_value, {from_memory, tables}, 0, 0, 0};
+}
+
+// Returns all launches in order; tables are made right before the first sweep that reads them.
+std::vector<LaunchWriter::Stage> LaunchWriter::stages() const {
+    std::vector<Stage> found{{Stage::begin, 0}};
+    std::size_t part = 0, number = 0;
+    for (std::size_t k = 0; k < plan_.steps.steps.size(); ++k) {
+        if (plan_.steps.steps[k].type == Step::zero_fill) {
+            found.push_back({Stage::zero_fill, k});
+            continue;
+        }
+        const SweepRow& row = sweeps_[number];
+        for (; part < parts_.size() && parts_[part].first < row.tables + row.num_tables; ++part)
+            found.push_back({Stage::table, part});
+        found.push_back({Stage::sweep, number++});
+    }
+    return found;
+}
+
+// Returns what a launch takes from the room, as takes over the coefficient buffer.
+std::vector<Int> LaunchWriter::takes(const Stage& stage) const {
+    std::vector<Int> found;
+    if (stage.kind == Stage::table) {
+        const TablePart& part = parts_[stage.number];
+        auto factors = factors_.begin() + part.factors;
+        found.assign(factors, factors + part.num_factors);
+    } else if (stage.kind == Stage::sweep) {
+        const SweepRow& row = sweeps_[stage.number];
+        found.reserve(row.by_value.size());
+        for (Int take : row.by_value) found.push_back(in_buffer(take, row));
+    }
+    return found;
+}
+
+NumberSchedule LaunchWriter::schedule(const std::vector<Stage>& stages, std::vector<TableEntry> entries) {
+    const auto launches = static_cast<Int>(stages.size());
+    std::vector<Int> first(static_cast<std::size_t>(size_) + 2, launches);  // 0, 1 and -1 stand behind all numbers
+    for (Int k = launches; k-- > 0;)
+        for (Int take : takes(stages[static_cast<std::size_t>(k)])) first[static_cast<std::size_t>(take / 2)] = k;
+    return {numbers_, num_operands_, std::move(first), launches, std::move(entries), out_};
+}
+
+// Writes that all numbers are computed, and then some entries of tables.
+void LaunchWriter::at_once(const std::vector<TableEntry>& entries) {
+    if (tables_at_ > num_operands_)
+        out_.add(bind_word, reinterpret_cast<Int>(numbers_.program.data()), numbers_.program.size(),
+                 reinterpret_cast<Int>(numbers_.places.data()), reinterpret_cast<Int>(numbers_.incidence.data()),
+                 num_operands_);
+    for (const TableEntry& entry : entries) out_.add(entry_word, entry.place, entry.factors, entry.count);
+}
+
+void LaunchWriter::launch(const Stage& stage) {
+    switch (stage.kind) {
+        case Stage::begin: launch(begin_kernel, 1, 1, {state_argument, 0, plain_argument, 0}); break;
+        case Stage::table: table(stage); break;
+        case Stage::sweep: sweep(stage); break;
+        case Stage::zero_fill: zero_fill(static_cast<Mask>(plan_.steps.steps[stage.number].fresh)); break;
+    }
 }
 
 RunKernel LaunchWriter::kernel_for(Int words, Int numbers) const {
@@ -119,12 +193,21 @@ std::vector<Int> LaunchWriter::far() const {
     std::vector<Int> found;
     found.reserve(static_cast<std::size_t>(num_tables_));
     for (const SweepRow& row : sweeps_) {
-        auto add = [&](const std::vector<Int>& takes, Int first, Int last) {
-            for (Int k = first; k < last; ++k) found.push_back(in_buffer(takes[static_cast<std::size_t>(k)], row));
-        };
-        if (row.kernel == memory_kernel) add(programs_.shared, row.begin.shared, row.end.shared);
-        add(programs_.tables, row.begin.tables, row.end.tables);
+        for (const std::span<const Int>& part : row.far)
+            for (Int take : part) found.push_back(in_buffer(take, row));
         found.resize(static_cast<std::size_t>(row.tables + padded(row.num_tables)), 2 * size_);  // with the number 0
+    }
+    return found;
+}
+
+// Returns where a range of the tables' reals is divided: where those of a sweep begin, nearest to its half, if they do.
+std::size_t LaunchWriter::middle(std::size_t first_take, std::size_t last_take) const {
+    const std::size_t half = first_take + (last_take - first_take) / 2;
+    std::size_t found = half, least = last_take;
+    for (const SweepRow& row : sweeps_) {
+        const auto begin = static_cast<std::size_t>(row.tables);
+        const std::size_t away = begin < half ? half - begin : begin - half;
+        if (first_take < begin && begin < last_take && away < least) found = begin, least = away;
     }
     return found;
 }
@@ -137,7 +220,7 @@ bool LaunchWriter::lay_out_tables(const std::vector<Int>& every, std::size_t fir
     std::span takes(every.begin() + static_cast<std::ptrdiff_t>(first_take),
                     every.begin() + static_cast<std::ptrdiff_t>(last_take));
     auto in_halves = [&] {
-        std::size_t half = first_take + takes.size() / 2;
+        const std::size_t half = middle(first_take, last_take);
         return half > first_take && lay_out_tables(every, first_take, half) && lay_out_tables(every, half, last_take);
     };
     std::vector<Int> factors;
@@ -192,27 +275,14 @@ bool LaunchWriter::lay_out_tables(const std::vector<Int>& every, std::size_t fir
     return true;
 }
 
-// Writes the launches that make the tables; all take their input from the same place.
-void LaunchWriter::make_tables() {
-    for (const TablePart& part : parts_) {
-        for (Int word : {Int{take_word}, static_cast<Int>(out_.places.size()), part.num_factors, factors_at_ / 8})
-            out_.words.push_back(word);
-        auto factors = factors_.begin() + part.factors;
-        out_.places.insert(out_.places.end(), factors, factors + part.num_factors);
-        out_.addresses.push_back(static_cast<Int>(out_.words.size()) + 6);
-        launch(numbers_kernel + part.limit, blocks_for(part.count), threads_of,
-               {plain, 4 * part.sent, in_tables, part.first * real_, plain, part.count, structure, factors_at_});
-    }
-}
-
-// Writes how those entries of tables are made that kernels take by value: products of few factors.
-void LaunchWriter::entries() {
+// Returns those entries of tables that kernels take by value, products of few factors, which are added to the places.
+std::vector<TableEntry> LaunchWriter::entries() {
     std::vector<char> wanted(static_cast<std::size_t>(size_ - tables_at_));
     for (const SweepRow& row : sweeps_)
-        for (Int k = row.begin.shared; k < row.begin.shared + row.num_values; ++k)
-            if (Int take = in_buffer(programs_.shared[static_cast<std::size_t>(k)], row);
-                take >= 2 * tables_at_ && take < 2 * size_)
+        for (Int by_value : row.by_value)
+            if (Int take = in_buffer(by_value, row); take >= 2 * tables_at_ && take < 2 * size_)
                 wanted[static_cast<std::size_t>(take / 2 - tables_at_)] = 1;
+    std::vector<TableEntry> found;
     std::size_t number = 0;
     for (const Instruction& fold : numbers_.program) {
         if (fold.type != Instruction::fold) continue;
@@ -221,55 +291,79 @@ void LaunchWriter::entries() {
             if (!wanted[number]) continue;
             const std::uint64_t* bits = numbers_.incidence.data() + fold.bits + k * words;
             const Index* factors = numbers_.places.data() + fold.at + k / fold.entries * fold.factors;
-            const Int at = static_cast<Int>(out_.places.size());
+            const Int at = out_.next_place();
             for (Int word = 0; word < words; ++word)
                 each(bits[word],
                      [&](int bit) { out_.places.push_back(static_cast<std::int32_t>(factors[64 * word + bit])); });
-            for (Int value :
-                 {Int{entry_word}, tables_at_ + static_cast<Int>(number), at, static_cast<Int>(out_.places.size()) - at})
-                out_.words.push_back(value);
+            found.push_back({tables_at_ + static_cast<Int>(number), at, out_.next_place() - at});
         }
     }
+    return found;
+}
+
+// Writes that a launch's numbers are taken, in one of two ways, to a byte of the room; returns where their places begin.
+Int LaunchWriter::take(const Stage& stage, Word kind, Int to) {
+    const std::vector<Int> taken = takes(stage);
+    const Int at = out_.next_place();
+    if (taken.empty()) return at;
+    out_.add(kind, at, taken.size(), to / (kind == take_single_word ? 4 : 8));
+    for (Int one : taken) out_.places.push_back(static_cast<std::int32_t>(one));
+    return at;
 }
 
 void LaunchWriter::launch(Int kernel, Int blocks, Int threads, std::initializer_list<Int> arguments) {
     out_.kernels.push_back(static_cast<Int>(out_.words.size()) + 1);
-    for (Int word : {Int{launch_word}, kernel, blocks, threads, static_cast<Int>(arguments.size()) / 2})
-        out_.words.push_back(word);
+    out_.add(launch_word, kernel, blocks, threads, arguments.size() / 2);
     out_.words.insert(out_.words.end(), arguments);
 }
 
-void LaunchWriter::sweep(const SweepRow& row) {
+// Writes the launch that makes a part of the tables; all take their input from the same place.
+void LaunchWriter::table(const Stage& stage) {
+    const TablePart& part = parts_[stage.number];
+    take(stage, take_word, factors_at_);
+    out_.addresses.push_back(static_cast<Int>(out_.words.size()) + 6);
+    launch(numbers_kernel + part.limit, blocks_for(part.count), threads_of,
+           {plain_argument, 4 * part.sent, tables_argument, part.first * real_, plain_argument, part.count, struct_argument,
+            factors_at_});
+}
+
+void LaunchWriter::sweep(const Stage& stage) {
+    const SweepRow& row = sweeps_[stage.number];
     const Int to = values_at_ + row.values * real_;
-    if (row.num_values) {
-        for (Int word : {real_ == 4 ? Int{take_single_word} : Int{take_word}, static_cast<Int>(out_.places.size()),
-                         row.num_values, to / real_})
-            out_.words.push_back(word);
-        for (Int k = row.begin.shared; k < row.end.shared; ++k)
-            out_.places.push_back(static_cast<std::int32_t>(in_buffer(programs_.shared[static_cast<std::size_t>(k)], row)));
+    const Int taken = take(stage, real_ == 4 ? take_single_word : take_word, to);
+    const Int tiles = setting_.num_bits - row.skipped_bits;
+    const Int kind = row.num_tables ? Int{tables_argument} : Int{plain_argument},
+              at = row.num_tables ? row.tables * real_ : 0;
+    if (row.own) {
+        if (row.own->num_pivots) {
+            out_.add(pivots_word, taken, out_.next_place(), row.own->num_pivots, to / real_, real_);
+            out_.places.insert(out_.places.end(), row.own->pivots, row.own->pivots + row.own->num_pivots);
+        }
+        launch(row.own->handle, Int{1} << tiles, row.threads,
+               {state_argument, 0, kind, at, plain_argument, 0, struct_argument, to});
+        out_.kernels.pop_back();  // its handle is known
+        return;
     }
-    const Int tiles = setting_.num_bits - row.end.skipped_bits;
-    const Int kind = row.num_tables ? Int{in_tables} : Int{plain}, at = row.num_tables ? row.tables * real_ : 0;
-    const std::uint32_t* program = programs_.words.data() + row.begin.words;
     if (row.kernel != memory_kernel) {
-        launch(row.kernel, Int{1} << tiles, row.end.threads,
-               {state, 0, kind, at, plain, 0, kept, reinterpret_cast<Int>(program), structure, to});
+        launch(row.kernel, Int{1} << tiles, row.threads,
+               {state_argument, 0, kind, at, plain_argument, 0, kept_argument, reinterpret_cast<Int>(row.program.data()),
+                struct_argument, to});
         return;
     }
     out_.addresses.push_back(static_cast<Int>(out_.words.size()) + 10);
     const Int begin = 4 * static_cast<Int>(out_.sent.size());
-    out_.sent.insert(out_.sent.end(), program, programs_.words.data() + row.end.words);
-    const Int lanes = lowest(static_cast<Mask>(row.end.threads));
-    launch(memory_kernel, Int{1} << tiles, row.end.threads,
-           {state, 0, kind, at, plain, begin, plain, 0, plain, 0, plain, Int{1} << tiles, plain, tiles, plain,
-            setting_.num_bits, plain, lanes});
+    out_.sent.insert(out_.sent.end(), row.program.begin(), row.program.end());
+    const Int lanes = lowest(static_cast<Mask>(row.threads));
+    launch(memory_kernel, Int{1} << tiles, row.threads,
+           {state_argument, 0, kind, at, plain_argument, begin, plain_argument, 0, plain_argument, 0, plain_argument,
+            Int{1} << tiles, plain_argument, tiles, plain_argument, setting_.num_bits, plain_argument, lanes});
 }
 
 void LaunchWriter::zero_fill(Mask fresh) {
     const Int size = Int{1} << setting_.num_bits;
     launch(scale_kernel, blocks_for(size), threads_of,
-           {state, 0, plain, size, plain, static_cast<Int>(fresh), plain, 0, plain, std::bit_cast<Int>(1.0), plain,
-            std::bit_cast<Int>(0.0)});
+           {state_argument, 0, plain_argument, size, plain_argument, static_cast<Int>(fresh), plain_argument, 0,
+            plain_argument, std::bit_cast<Int>(1.0), plain_argument, std::bit_cast<Int>(0.0)});
 }
 
 }  // namespace qx::plan
@@ -289,12 +383,14 @@ qx::Int* written(qx::Int* out, const std::vector<Values>&... values) {
 
 // Returns the programs of a finished plan's sweeps for GPUs; writes the address and the length of each of their arrays.
 // real_bytes: of the numbers that kernels compute with. depth: the columns of a matrix whose numbers a warp loads at once.
-// tensor: whether dense blocks run on the tensor cores. room: words of 4 bytes behind the last program that may be read.
-QX_EXPORT(plan_programs, (qx::Int steps, qx::Int real_bytes, qx::Int depth, qx::Int tensor, qx::Int room, qx::Int* out)) {
+// tensor, threes: as `ProgramWriter` takes them. room: words of 4 bytes behind the last program that may be read.
+QX_EXPORT(plan_programs,
+          (qx::Int steps, qx::Int real_bytes, qx::Int depth, qx::Int tensor, qx::Int threes, qx::Int room, qx::Int* out)) {
     return Owned<SweepPrograms>::make([&] {
         const auto* plan = reinterpret_cast<const PlanSteps*>(steps);
         auto* made = new SweepPrograms;
-        ProgramWriter writer(*plan->context, plan->steps, real_bytes, static_cast<int>(depth), tensor != 0, *made);
+        ProgramWriter writer(*plan->context, plan->steps, real_bytes, static_cast<int>(depth), tensor != 0, threes != 0,
+                             *made);
         for (const Step& step : plan->steps.steps)
             if (step.type == Step::sweep) writer.encode(step);
         made->words.resize(made->words.size() + static_cast<std::size_t>(room));
@@ -308,13 +404,16 @@ QX_EXPORT(plan_free_programs, (qx::Int programs)) {
     return 0;
 }
 
-// Returns the launches of programs; writes the address and the length of each of their arrays, and then three sizes. Returns
-// 0 if they cannot be laid out. The planner has listed its numbers. setting: the integers of LaunchSetting.
-QX_EXPORT(plan_launches, (qx::Int planner, qx::Int programs, const LaunchSetting* setting, qx::Int* out)) {
+// Returns a plan's launches; writes the address and the length of each of their arrays, and then three sizes. Returns 0 if
+// they cannot be laid out. The planner has listed its numbers. programs: 0 if no sweep is interpreted. kernels: the integers
+// of a SweepKernel for each sweep, or null if all are interpreted. setting: the integers of LaunchSetting.
+QX_EXPORT(plan_launches,
+          (qx::Int planner, qx::Int programs, const SweepKernel* kernels, const LaunchSetting* setting, qx::Int* out)) {
     return Owned<LaunchArrays>::make([&]() -> LaunchArrays* {
         auto made = std::make_unique<LaunchArrays>();
         const Planner& plan = Owned<Planner>::at(planner);
-        if (!LaunchWriter(plan, Owned<SweepPrograms>::at(programs), *setting, *made).write()) return nullptr;
+        const SweepPrograms none, &found = programs ? Owned<SweepPrograms>::at(programs) : none;
+        if (!LaunchWriter(plan, found, kernels, *setting, *made).write()) return nullptr;
         out = written(out, made->words, made->places, made->sent, made->kernels, made->addresses);
         *out++ = made->room, *out++ = made->constants, *out++ = made->tables;
         return made.release();

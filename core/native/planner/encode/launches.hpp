@@ -1,6 +1,9 @@
-// A first run on a GPU as one list of launches; see qsim_ex.kernels.cuda.launch.run_words for the meaning of its words.
+// A run on a GPU as one list of launches; see kernels/run_words.hpp for the meaning of its words.
 #pragma once
 
+#include <span>
+
+#include "planner/encode/number_schedule.hpp"
 #include "planner/encode/programs.hpp"
 #include "planner/plan.hpp"
 
@@ -13,7 +16,19 @@ struct Capacity {
     Int room() const { return 32 + 4 * words + numbers; }
 };
 
-// The kernels of a list by their numbers, as in qsim_ex.kernels.cuda.launch.first_launches.
+// A sweep that has a kernel of its own, by the kernel's handle in the driver; the handle is 0 for one that is interpreted.
+// values, tables: takes of numbers by value and from memory, as in `ProgramEnd`. pivots: see kernels/pivots.hpp.
+struct SweepKernel {
+    Int handle, threads, skipped_bits;
+    const Int* values;
+    Int num_values;
+    const Int* tables;
+    Int num_tables;
+    const std::int32_t* pivots;
+    Int num_pivots;
+};
+
+// The other kernels of a list by their numbers, as in qsim_ex.kernels.cuda.launch.launches.
 enum RunKernel : Int { begin_kernel, few_kernel, many_kernel, memory_kernel, scale_kernel, numbers_kernel };
 
 constexpr int numbers_kernels = 3;
@@ -30,9 +45,7 @@ struct LaunchSetting {
 //
 // kernels: the places in `words` of kernels' numbers. addresses: those of arguments to which the address of `sent` on the
 // device is added. constants: where in the room (counted in reals) 0, 1 and -1 stand. tables: reals made on the device.
-struct LaunchArrays {
-    std::vector<Int> words;
-    std::vector<std::int32_t> places;
+struct LaunchArrays : RunWords {
     std::vector<std::uint32_t> sent;
     std::vector<Int> kernels, addresses;
     Int room = 0, constants = 0, tables = 0;
@@ -40,19 +53,26 @@ struct LaunchArrays {
 
 class LaunchWriter {
   public:
-    // The planner has listed its numbers.
-    LaunchWriter(const Planner& plan, const SweepPrograms& programs, const LaunchSetting& setting, LaunchArrays& out);
+    // The planner has listed its numbers. kernels: of all sweeps, or null if none has a kernel of its own; then all numbers
+    // are computed before the first launch, which takes the host least time in all. programs: of all sweeps, if one is
+    // interpreted.
+    LaunchWriter(const Planner& plan, const SweepPrograms& programs, const SweepKernel* kernels,
+                 const LaunchSetting& setting, LaunchArrays& out);
 
     // Returns false if a step is neither a sweep nor a ZeroFill, or if one real number has more factors than a kernel takes.
     bool write();
 
   private:
-    // A sweep with its program, and where its numbers go: to the room's values, and to the tables, both in reals.
+    // A sweep, and where its numbers go: to the room's values, and to the tables, both in reals. own: its kernel, or null.
+    // program: its words. by_value, far: takes, of numbers in memory in two parts.
     struct SweepRow {
+        const SweepKernel* own;
         RunKernel kernel;
-        ProgramEnd begin, end;
+        std::span<const std::uint32_t> program;
+        Int threads, skipped_bits;
         Int packed, count;  // the numbers that it is given
-        Int values, num_values, tables, num_tables;
+        std::span<const Int> by_value, far[2];
+        Int values, tables, num_tables;
     };
 
     // A part of the tables that one launch makes: its reals, its records in `sent`, and its input among the factors.
@@ -61,21 +81,37 @@ class LaunchWriter {
         int limit;  // which kernel makes it
     };
 
+    // A launch of the list: of a table part or of a sweep, by its number; of the kernel that begins a state; of a ZeroFill.
+    struct Stage {
+        enum Kind { begin, table, sweep, zero_fill } kind;
+        std::size_t number;
+    };
+
     bool look();
+    SweepRow interpreted(std::size_t number) const;
     RunKernel kernel_for(Int words, Int numbers) const;
     Int in_buffer(Int take, const SweepRow& row) const;
     bool lay_out_tables(const std::vector<Int>& every, std::size_t first_take, std::size_t last_take);
-    void make_tables();
+    std::size_t middle(std::size_t first_take, std::size_t last_take) const;
+    void lay_out_room();
+    std::vector<Stage> stages() const;
+    std::vector<Int> takes(const Stage& stage) const;
     std::vector<Int> far() const;
-    void entries();
+    std::vector<TableEntry> entries();
+    NumberSchedule schedule(const std::vector<Stage>& stages, std::vector<TableEntry> entries);
+    void at_once(const std::vector<TableEntry>& entries);
+    void launch(const Stage& stage);
+    Int take(const Stage& stage, Word kind, Int to);
     void launch(Int kernel, Int blocks, Int threads, std::initializer_list<Int> arguments);
-    void sweep(const SweepRow& row);
+    void table(const Stage& stage);
+    void sweep(const Stage& stage);
     void zero_fill(Mask fresh);
 
     const Planner& plan_;
     const CoefficientArrays& numbers_;
     const Int num_operands_;
     const SweepPrograms& programs_;
+    const SweepKernel* kernels_;
     const LaunchSetting& setting_;
     LaunchArrays& out_;
 

@@ -26,7 +26,8 @@ enum OpCode : std::uint32_t {
     any_2 = 46,
     any_3 = 47,
     any_4 = 48,
-    permute_op = 49
+    permute_op = 49,
+    mix_3 = 50
 };
 
 constexpr std::uint32_t any_registers = 11;  // of the bodies of a phase, the one that asks for each register
@@ -395,16 +396,28 @@ void ProgramWriter::reorder(const std::vector<int>& places) {
 void ProgramWriter::mix(const Item& item) {
     std::vector<int> mixed = mixed_of(item);
     parts_of(item);
-    if (item.num_reads || item.when_mask || mixed.size() == 3 || !fixed_matrix(item, mixed)) any_matrix(item, mixed);
+    if (item.num_reads || item.when_mask || (mixed.size() == 3 && !threes_)) return any_matrix(item, mixed);
+    if (mixed.size() == 3) return three(mixed);
+    fixed_matrix(item, mixed);
+}
+
+// Writes a matrix on three bits. Its body has the register bit that is left as the highest.
+void ProgramWriter::three(const std::vector<int>& mixed) {
+    std::uint32_t left = 0;
+    while (std::find(mixed.begin(), mixed.end(), static_cast<int>(left)) != mixed.end()) ++left;
+    std::vector<int> places;
+    for (int bit : mixed) places.push_back(bit == register_bits - 1 ? static_cast<int>(left) : bit);
+    reorder(places);
+    word(mix_3 + left);
+    word(static_cast<std::uint32_t>(share(parts_.data(), parts_.size())));
 }
 
 // Writes a matrix without reads and conditions, on one, two or four bits, for a body with fixed registers.
-bool ProgramWriter::fixed_matrix(const Item& item, const std::vector<int>& mixed) {
+void ProgramWriter::fixed_matrix(const Item& item, const std::vector<int>& mixed) {
     Interned::Bytes pattern = context_.patterns[static_cast<Index>(item.pattern)];
     auto write = [&](std::uint32_t code, const std::vector<Int>& takes) {
         word(code);
         word(static_cast<std::uint32_t>(share(takes.data(), takes.size())));
-        return true;
     };
     if (mixed.size() == 1) {
         auto body = static_cast<std::uint32_t>(mixed[0]);

@@ -36,11 +36,12 @@ struct RegisterPlaces {
 class ProgramWriter {
   public:
     // real_bytes: of the numbers that kernels compute with. depth: the columns of a matrix whose numbers a warp loads at
-    // once. tensor: whether dense blocks run on the tensor cores.
-    ProgramWriter(const PlanContext& context, const StepArrays& steps, Int real_bytes, int depth, bool tensor,
+    // once. tensor: whether dense blocks run on the tensor cores. threes: whether matrices on three bits have a body of
+    // their own.
+    ProgramWriter(const PlanContext& context, const StepArrays& steps, Int real_bytes, int depth, bool tensor, bool threes,
                   SweepPrograms& out)
         : context_(context), steps_(steps), real_bytes_(real_bytes), depth_(depth),
-          bank_bits_(lowest(static_cast<Mask>(128 / (2 * real_bytes)))), tensor_(tensor), out_(out) {}
+          bank_bits_(lowest(static_cast<Mask>(128 / (2 * real_bytes)))), tensor_(tensor), threes_(threes), out_(out) {}
 
     void encode(const Step& sweep);
 
@@ -76,7 +77,8 @@ class ProgramWriter {
 
     void item(const Item& item);
     void mix(const Item& item);
-    bool fixed_matrix(const Item& item, const std::vector<int>& mixed);
+    void three(const std::vector<int>& mixed);
+    void fixed_matrix(const Item& item, const std::vector<int>& mixed);
     void any_matrix(const Item& item, const std::vector<int>& mixed);
     void diagonal(const Item& item);
     void factors(const Item& item, std::uint32_t which);
@@ -103,7 +105,7 @@ class ProgramWriter {
     const StepArrays& steps_;
     Int real_bytes_;
     int depth_, bank_bits_;
-    bool tensor_;
+    bool tensor_, threes_;
     SweepPrograms& out_;
 
     std::vector<int> tile_;              // the index bit of each position

@@ -9,7 +9,6 @@ import numpy as np
 
 from qsim_ex.kernels.cuda.interpret.sweep_program import SweepProgram
 from qsim_ex.kernels.cuda.launch.loading import NumberTakes, SweepNumbers
-from qsim_ex.kernels.cuda.launch.queued import THE_STATE, LaunchArgument, Queued, kept, plain
 from qsim_ex.kernels.cuda.runtime import Array, ByValue, LoadedKernel, Runtime
 from qsim_ex.kernels.cuda.write.kernel import Kernel
 from qsim_ex.later import later
@@ -30,9 +29,6 @@ class SweepLaunch(Protocol):
     def __call__(self, runtime: Runtime, buffer: Array, num_bits: int, given: SweepNumbers, high: int) -> None:
         """Apply the sweep in place."""
 
-    def queued(self, runtime: Runtime, num_bits: int, table: LaunchArgument, values: LaunchArgument) -> Queued:
-        """Return the launch laid out beforehand, given the places of its numbers: on the device, and by value."""
-
 
 @dataclass(frozen=True, eq=False)
 class CompiledSweep:
@@ -52,11 +48,6 @@ class CompiledSweep:
         blocks = 1 << num_bits - kernel.skipped_bits
         whole = np.uint64(high << num_bits)
         runtime.launch(self.function, blocks, kernel.threads, buffer, given.on_device, whole, given.by_value)
-
-    def queued(self, runtime: Runtime, num_bits: int, table: LaunchArgument, values: LaunchArgument) -> Queued:  # noqa: ARG002
-        """Return the launch laid out beforehand, for a state in one piece."""
-        blocks = 1 << num_bits - self.kernel.skipped_bits
-        return Queued(self.function, blocks, self.kernel.threads, (THE_STATE, table, plain(0), values))
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,12 +73,6 @@ class InterpretedSweep:
         arguments = buffer, given.on_device, whole, self.words, given.by_value
         runtime.launch(self.function, 1 << num_bits - program.skipped_bits, program.threads, *arguments)
 
-    def queued(self, runtime: Runtime, num_bits: int, table: LaunchArgument, values: LaunchArgument) -> Queued:  # noqa: ARG002
-        """Return the launch laid out beforehand, for a state in one piece."""
-        blocks = 1 << num_bits - self.program.skipped_bits
-        arguments = THE_STATE, table, plain(0), kept(self.words.address), values
-        return Queued(self.function, blocks, self.program.threads, arguments)
-
 
 @dataclass(frozen=True, eq=False)
 class InterpretedFromMemory:
@@ -109,10 +94,3 @@ class InterpretedFromMemory:
         shape = np.uint64(1 << tiles), np.uint32(tiles), np.uint32(num_bits), np.uint32(lanes)
         arguments = buffer, given.on_device, self.words, whole, np.uint64(0), *shape
         runtime.launch(self.function, 1 << tiles, program.threads, *arguments)
-
-    def queued(self, runtime: Runtime, num_bits: int, table: LaunchArgument, values: LaunchArgument) -> Queued:  # noqa: ARG002
-        """Return the launch laid out beforehand, for a state in one piece."""
-        program, tiles = self.program, num_bits - self.program.skipped_bits
-        shape = plain(1 << tiles), plain(tiles), plain(num_bits), plain(program.threads.bit_length() - 1)
-        arguments = THE_STATE, table, plain(runtime.address(self.words)), plain(0), plain(0), *shape
-        return Queued(self.function, 1 << tiles, program.threads, arguments)

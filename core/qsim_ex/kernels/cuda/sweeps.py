@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 from qsim_ex.kernels import fork
 from qsim_ex.kernels.cuda.compile.choosing import KEPT, KernelChooser, remember, text_of
 from qsim_ex.kernels.cuda.interpret import interpreter
-from qsim_ex.kernels.cuda.interpret.programs import plan_programs, program_of
-from qsim_ex.kernels.cuda.launch.first_launches import first_launches
+from qsim_ex.kernels.cuda.interpret.programs import program_of
 from qsim_ex.kernels.cuda.launch.launches import LaunchList
+from qsim_ex.kernels.cuda.launch.layout import laid_out
 from qsim_ex.kernels.cuda.launch.loading import Loaded, NumberLoader, SweepNumbers, give
 from qsim_ex.kernels.cuda.runtime import Array, ByValue, Runtime
 from qsim_ex.kernels.cuda.sweep_launch import CompiledSweep, InterpretedFromMemory, InterpretedSweep, SweepLaunch
@@ -34,9 +34,6 @@ else:
 
 Packed = NDArray[np.complex128]
 
-RETURNED = 2
-"""The run of a plan with the same kernels at which its launches are laid out, since it is likely to run again."""
-
 
 @dataclass
 class PreparedSweeps:
@@ -46,9 +43,9 @@ class PreparedSweeps:
     interpret: makes the launch of a sweep that is interpreted, when it is asked for.
     settled: whether nothing will change. changes: the kernels that were there (`KernelChooser.changes`) when this was
         made, if all others have been asked for.
-    arrays: those of the compiled plan, if these are all its steps and none has a kernel of its own: then native code
-        lays out the first run already, and kernels are chosen behind the launches of a run. choose: does so for the
-        run that was prepared last, until its numbers are loaded. numbers: those of the plan that ran last.
+    arrays: those of the compiled plan, if these are all its steps: then native code lays out its launches once, and
+        kernels are chosen behind the launches of a run. choose: does so for the run that was prepared last, until its
+        numbers are loaded. numbers: those of the plan that ran last.
     """
 
     steps: tuple[Step, ...]
@@ -62,7 +59,6 @@ class PreparedSweeps:
     arrays: PlanArrays | None = None
     choose: Callable[[], None] | None = None
     loader: NumberLoader | None = None
-    loads: int = 0
     at_once: LaunchList | None = None
     real: type = field(init=False)
     numbers: Coefficients | None = None
@@ -91,33 +87,31 @@ class PreparedSweeps:
     def load(self, runtime: Runtime, numbers: Bound) -> Loaded:
         """Return the numbers of all steps."""
         choose, self.choose = self.choose, None
-        if getattr(numbers.numbers, "arrays", None) is self.arrays and self.arrays is not None:
-            arrays, self.arrays, self.numbers = self.arrays, None, numbers.numbers
-            programs = plan_programs(arrays, self.precision, runtime.tensor)
-            self.at_once = first_launches(runtime, arrays, programs, self.num_bits)
+        self.lay_out(runtime, numbers.numbers)
         if self.at_once is not None and numbers.numbers is self.numbers:
             return Loaded(runtime, numbers, self.at_once, lambda: self._loader_of(numbers.numbers), choose)
         if choose is not None:
             choose()
         loader = self._loader_of(numbers.numbers)
-        self.loads += 1
-        if self.loads >= RETURNED:
-            self.lay_out(runtime, numbers.numbers)
-        return Loaded(runtime, numbers, loader.launches, lambda: loader)
+        return Loaded(runtime, numbers, None, lambda: loader)
 
-    def lay_out(self, runtime: Runtime, numbers: Coefficients | None) -> None:
-        """Lay out all launches for a plan's numbers, which are about to be used."""
-        if numbers is None or (loader := self._loader_of(numbers)).is_laid_out:
-            return
-        loader.lay_out(runtime, [self.launch(step) for step in self.steps], self.num_bits)
-        runtime.synchronize()  # what was sent on this thread's stream is there for others
+    def lay_out(self, runtime: Runtime, numbers: Coefficients | None) -> bool:
+        """Lay out all launches for a plan's numbers; return whether that was not done before."""
+        arrays = self.arrays
+        of_numbers: object = getattr(numbers, "arrays", None)
+        if arrays is None or of_numbers is not arrays:
+            return False
+        self.arrays, self.numbers = None, numbers
+        kernels = [_compiled(self.launches.get(id(step))) for step in self.steps if isinstance(step, Sweep)]
+        self.at_once = laid_out(runtime, arrays, self.precision, self.num_bits, kernels)
+        return True
 
     def _loader_of(self, numbers: Coefficients) -> NumberLoader:
         """Return what loads a plan's numbers step by step."""
         if self.loader is None or self.loader.numbers is not numbers:
             launches = [self.launch(step) for step in self.steps]
             takes = [launch.takes if launch else None for launch in launches]
-            self.loader, self.numbers, self.loads = NumberLoader(takes, numbers, self.precision), numbers, 0
+            self.loader = NumberLoader(takes, numbers, self.precision)
         return self.loader
 
     def run(
@@ -187,8 +181,8 @@ class Sweeps:
             steps, num_bits, precision, compile, lambda sweep: self._interpret(sweep, precision),
             settled=compile == "never" or all(kernels),
         )  # fmt: skip
-        if not any(kernels) and (arrays := arrays_of(steps)) is not None:
-            prepared.arrays = arrays
+        prepared.arrays = arrays_of(steps)
+        if not any(kernels):
             return prepared
         texts = [text_of(kernel) for kernel in kernels if kernel]
         functions = iter(self._runtime.kernels(texts))
@@ -209,7 +203,8 @@ class Sweeps:
             made = known
             if known.compiled != sum(kernel is not None for kernel in kernels):
                 made = self._with_kernels(known.steps, known.num_bits, known.precision, known.compile, kernels)
-                made.lay_out(self._runtime, known.numbers)
+                if made.lay_out(self._runtime, known.numbers):
+                    self._runtime.synchronize()  # what was sent on this thread's stream is there for others
             with self._lock:
                 made.changes = self._choosing.changes + 1
                 if self._plans.get(key) is known:
@@ -235,6 +230,10 @@ class Sweeps:
         words[: program.words.size] = program.words
         room = capacity.numbers // precision.storage.real_bytes
         return InterpretedSweep(program, ByValue(words, words.ctypes.data), room, function)
+
+
+def _compiled(launch: SweepLaunch | None) -> CompiledSweep | None:
+    return launch if isinstance(launch, CompiledSweep) else None
 
 
 def _sweeps_of(steps: Sequence[Step]) -> list[Sweep]:

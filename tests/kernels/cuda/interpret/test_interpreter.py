@@ -110,6 +110,16 @@ def test_dense_blocks(num_bits, dtype):
 
 
 @pytest.mark.parametrize("dtype", [np.complex64, np.complex128])
+def test_matrices_on_three_bits(dtype):
+    """Matrices on three of the four near bits agree with the definition, whichever bit is left, in any order."""
+    used = set()
+    for seed in range(8):
+        program = check(seed, 10, 9, 3, 4, 2, dtype, kinds=("block", "three", "three", "diagonal"))
+        used |= operations(program.words)
+    assert used >= {WORD["MIX_3"] + left for left in range(4)}
+
+
+@pytest.mark.parametrize("dtype", [np.complex64, np.complex128])
 @pytest.mark.parametrize("num_bits", [9, 12])
 def test_dense_blocks_on_tensor_cores(num_bits, dtype):
     """Matrices on all four near bits agree with the definition when tensor cores multiply them: one behind the other,

@@ -125,9 +125,12 @@ def test_factors_that_no_kernel_takes_by_value_go_step_by_step(dtype: np.dtype) 
 def test_many_numbers_are_made_by_several_launches(dtype: np.dtype) -> None:
     """Numbers in memory that are more than a kernel takes by value are made part by part, all of them natively."""
     runs, builder, rng = FirstRuns(dtype, room=4096), CircuitBuilder(8), np.random.default_rng(5)
+    for wire in range(8):
+        builder.gate("h", [wire])
     for _ in range(24):
-        wires = [int(wire) for wire in rng.permutation(8)[:3]]
-        builder.unitary(np.linalg.qr(rng.normal(size=(8, 8)) + 1j * rng.normal(size=(8, 8)))[0], wires)
+        *wires, control = [int(wire) for wire in rng.permutation(8)[:4]]
+        matrix = np.linalg.qr(rng.normal(size=(8, 8)) + 1j * rng.normal(size=(8, 8)))[0]
+        builder.unitary(matrix, wires, controls=[control])
     assert runs.error(builder.build()) < TOLERANCE[dtype.type]
     launched = runs.runtime.natively_launched
     assert launched > len(runs.plan.steps) + 3, launched

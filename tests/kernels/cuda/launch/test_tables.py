@@ -6,7 +6,7 @@ from support.cuda.emulated_runtime import EmulatedRuntime
 from support.cuda.emulator import needs_compiler
 
 from qsim_ex.kernels.cuda.interpret.packing import CONSTANTS
-from qsim_ex.kernels.cuda.launch.tables import HostEntries, TableRecipe, recipes
+from qsim_ex.kernels.cuda.launch.tables import HostEntries, TableRecipe
 from qsim_ex.planning.coefficients.binding import fill
 from qsim_ex.steps import Coefficients, Fold
 
@@ -37,19 +37,6 @@ def test_recipe(operands, kernel, real):
     wanted = np.concatenate([bound.buffer.view(np.float64), CONSTANTS])[take]
     assert (runtime.compiled[-1].name, made.dtype) == (kernel, real)
     assert made == pytest.approx(wanted, abs=1e-6 if real is np.float32 else 1e-13)
-
-
-def test_parts():
-    """More numbers than a kernel takes by value are made in parts, which begin where they should if they can."""
-    numbers = Coefficients(9_000, (), ())
-    take = np.arange(4, 17_004)
-    begins = [0, 1_000, 3_500, 7_400, 7_500]
-    found = recipes(take, begins, numbers, np.float32, 32_764)
-    firsts = [first for first, _ in found]
-    assert firsts[:4] == [0, 3_500, 7_500, 9_875]  # the rest is one sweep's, in halves
-    assert np.diff([*firsts, len(take)]).max() <= 4_000
-    assert np.concatenate([recipe.take for _, recipe in found]).tolist() == take.tolist()
-    assert recipes(take, begins, numbers, np.float32, 96) is None
 
 
 def test_few():

@@ -14,7 +14,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from qsim_ex.circuit.ops import When
-from qsim_ex.kernels.cuda.launch.queued import THE_STATE, LaunchArgument, Queued, plain
 from qsim_ex.kernels.cuda.runtime import Array, ByValue, HostArray, KernelText, Runtime
 from qsim_ex.precision import BY_DTYPE, PRECISIONS, SINGLE, Precision
 
@@ -117,14 +116,6 @@ def over(runtime: Runtime, name: str, precision: Precision, size: int, *argument
     launch(runtime, name, precision, _blocks(size), THREADS, *arguments)
 
 
-def queued_over(
-    runtime: Runtime, name: str, precision: Precision, size: int, arguments: Sequence[LaunchArgument]
-) -> Queued:
-    """Return the launch of `over`, laid out beforehand."""
-    kernel = runtime.kernels([text(_FILES[name], name, precision)])[0]
-    return Queued(kernel, _blocks(size), THREADS, arguments)
-
-
 def _blocks(size: int) -> int:
     return max(1, min(MOST_BLOCKS, -(-size // THREADS)))
 
@@ -188,12 +179,6 @@ def set_basis(runtime: Runtime, buffer: Array, index: int) -> None:
 def begin(runtime: Runtime, buffer: Array) -> None:
     """Set amplitude 0 to 1; the others are unchanged."""
     launch(runtime, "basis", BY_DTYPE[buffer.dtype], 1, 1, buffer, 0)
-
-
-def begun(runtime: Runtime, precision: Precision) -> Queued:
-    """Return the launch of `begin`, laid out beforehand."""
-    kernel = runtime.kernels([text(_FILES["basis"], "basis", precision)])[0]
-    return Queued(kernel, 1, 1, (THE_STATE, plain(0)))
 
 
 def marginal(runtime: Runtime, buffer: Array, num_bits: int, bits: Sequence[int], when: When) -> NDArray[np.float64]:

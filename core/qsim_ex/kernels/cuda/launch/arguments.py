@@ -9,8 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from qsim_ex.kernels.cuda.launch.run_words import MOST_ARGUMENTS
 from qsim_ex.kernels.cuda.runtime import ByValue
+
+MOST_ARGUMENTS = 12
 
 
 class ArgumentBuffer(threading.local):

@@ -1,6 +1,6 @@
 """The host's part of a run on a GPU: it evaluates a plan's coefficient program and queues all kernels.
 
-`core/native/kernels/enqueue.cpp` does it; `run_words` has the form of its input.
+`core/native/kernels/enqueue.cpp` does it; `run_words.hpp` beside it has the form of its input.
 """
 
 from __future__ import annotations

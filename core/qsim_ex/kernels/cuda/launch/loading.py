@@ -7,22 +7,18 @@ by value behind one another, and one small kernel makes those in the device's me
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from qsim_ex.circuit.circuit import ZERO_AT
-from qsim_ex.kernels.cuda.fixed import fixed
 from qsim_ex.kernels.cuda.interpret.packing import CONSTANTS, pack
-from qsim_ex.kernels.cuda.launch import launches
-from qsim_ex.kernels.cuda.launch.launches import LaunchBuffer, LaunchList, LaunchStage
+from qsim_ex.kernels.cuda.launch.launches import LaunchList
 from qsim_ex.kernels.cuda.launch.pivoted import NO_PIVOTS, Records, pivot
-from qsim_ex.kernels.cuda.launch.queued import LaunchArgument, Queued, in_tables, plain, struct
-from qsim_ex.kernels.cuda.launch.tables import HostEntries, PlacedRecipe, TableRecipe, recipes
+from qsim_ex.kernels.cuda.launch.tables import HostEntries, TableRecipe
 from qsim_ex.kernels.cuda.runtime import Array, ByValue, Runtime
 from qsim_ex.precision import Precision
 from qsim_ex.steps.coefficients import Bound, Coefficients
@@ -118,13 +114,6 @@ class Loaded:
             then()
 
 
-class Sweeping(Protocol):
-    """The launch of a sweep, as numbers are loaded for it."""
-
-    def queued(self, runtime: Runtime, num_bits: int, table: LaunchArgument, values: LaunchArgument) -> Queued:
-        """Return the sweep's launch, given the places of its numbers: those on the device, and those by value."""
-
-
 class NumberLoader:
     """Gathers and casts the numbers of all sweeps of a plan, and makes tables on the device.
 
@@ -133,9 +122,6 @@ class NumberLoader:
 
     def __init__(self, takes: Sequence[NumberTakes | None], numbers: Coefficients, precision: Precision) -> None:
         self.numbers = numbers
-        self.launches: LaunchList | None = None
-        self.is_laid_out = False
-        self._sweeps: tuple[Sweeping | None, ...] = ()
         self._precision, self._real = precision, precision.storage.real.type
         size = numbers.size()
         by_value = [
@@ -152,7 +138,6 @@ class NumberLoader:
         self._values = np.concatenate([values_at, np.full(beyond, ZERO)])
         self._far, tables = laid_out(on_device)
         self._recipe = TableRecipe(self._far, numbers, self._real) if self._far.size else None
-        self._placed: tuple[PlacedRecipe, ...] = ()
         packed = [places for step, places in zip(takes, numbers.packed, strict=True) if step is None]
         on_host = np.unique(np.concatenate([self._values >> 1, *packed]))
         self._few = HostEntries(on_host[(on_host >= numbers.tables_at()) & (on_host < size)], numbers)
@@ -164,39 +149,6 @@ class NumberLoader:
             (step is not None, value, table, places)
             for step, value, table, places in zip(takes, values, tables, numbers.packed, strict=True)
         ]
-
-    def lay_out(self, runtime: Runtime, sweeps: Sequence[Sweeping | None], num_bits: int) -> None:
-        """Lay out all launches for later runs, unless a step is no sweep or no kernel takes the tables' input."""
-        self.is_laid_out = True
-        self._sweeps = tuple(sweeps)  # they keep what launches point to
-        real, size = self._real, self._precision.storage.real_bytes
-        begins = [table.start for _, _, table, _ in self._cuts]
-        parts = None if None in sweeps else self._recipes(begins, runtime.room)
-        if parts is None:
-            return
-        most = max((found[1] for _, recipe in parts if (found := recipe.by_value(runtime.room))), default=0)
-        room = LaunchBuffer(self.numbers.size(), most, len(self._values), real)
-        stages = [LaunchStage(fixed.begun(runtime, self._precision), NOTHING, 0, real)]
-        self._placed, left = parts, deque(parts)  # they keep what launches point to, too
-        for sweep, (_, value, table, _), pivots in zip(sweeps, self._cuts, self._pivots, strict=True):
-            assert sweep is not None
-            while left and left[0].first < table.stop:
-                first, recipe = left.popleft()
-                made = recipe.queued(runtime, room.factors, size * first)
-                stages.append(LaunchStage(made, recipe.take, room.factors, np.float64))
-            on_device = in_tables(size * table.start) if table.stop > table.start else plain(0)
-            to = room.values + size * value.start
-            launch = sweep.queued(runtime, num_bits, on_device, struct(to))
-            stages.append(LaunchStage(launch, self._values[value], to, real, pivots))
-        tables = 0 if self._recipe is None else self._recipe.count
-        products = self._few.products()
-        self.launches = launches.laid_out(runtime, self.numbers, products, stages, room, tables, real)
-
-    def _recipes(self, begins: Sequence[int], room: int) -> tuple[PlacedRecipe, ...] | None:
-        """Return what makes the tables, by as few launches as take all of its input by value; None if none do."""
-        if self._recipe is None or self._recipe.by_value(room) is not None:
-            return () if self._recipe is None else (PlacedRecipe(0, self._recipe),)
-        return recipes(self._far, begins, self.numbers, self._real, room)
 
     def __call__(self, runtime: Runtime, numbers: Bound) -> list[Any]:
         """Return for each sweep a `SweepNumbers`, for each other step its packed array."""

@@ -6,8 +6,7 @@ qubits took 120 of the 290 µs of a run; one small kernel makes them from factor
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import NamedTuple
+from collections.abc import Iterator
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,7 +14,6 @@ from numpy.typing import NDArray
 from qsim_ex.circuit.circuit import ONE_AT
 from qsim_ex.kernels.cuda.fixed import fixed
 from qsim_ex.kernels.cuda.launch.device_coefficients import DeviceCoefficientProgram, sent
-from qsim_ex.kernels.cuda.launch.queued import Queued, in_tables, plain, struct
 from qsim_ex.kernels.cuda.runtime import Array, ByValue, Runtime
 from qsim_ex.precision import BY_REAL
 from qsim_ex.steps.coefficients import Bound, Coefficients, Fold
@@ -114,52 +112,6 @@ class TableRecipe:
         view.take(self.take, out=values[: len(self.take)], mode="clip")
         return name, ByValue(values)
 
-    def queued(self, runtime: Runtime, byte: int, to: int = 0) -> Queued:
-        """Return the launch that makes the numbers from a struct that begins at this byte of a run's room.
-
-        to: the byte of the run's tables at which they begin.
-        """
-        found = self.by_value(runtime.room)
-        assert found is not None
-        if self._on_device is None:
-            self._on_device = runtime.upload(self._words)
-        words = plain(runtime.address(self._on_device))
-        arguments = words, in_tables(to), plain(self.count), struct(byte)
-        return fixed.queued_over(runtime, found[0], self._precision, self.count, arguments)
-
-
-class PlacedRecipe(NamedTuple):
-    """The recipe of a part of a run's tables, and the first real that it makes."""
-
-    first: int
-    recipe: TableRecipe
-
-
-def recipes(
-    take: Places, begins: Sequence[int], numbers: Coefficients, real: type, room: int
-) -> tuple[PlacedRecipe, ...] | None:
-    """Return recipes that make tables in parts, in order, so that each has all of its input by value.
-
-    Dense blocks have 512 reals each, so that those of a few sweeps are more than a kernel takes. begins: where parts
-    should begin, ascending. Returns None if nothing can be passed by value, or one real has too many factors.
-    """
-    if 8 * BY_VALUE[0][1] + _OTHER_ARGUMENTS > room:
-        return None
-
-    def parts(first: int, last: int) -> tuple[PlacedRecipe, ...] | None:
-        made = TableRecipe(take[first:last], numbers, real)
-        if made.by_value(room) is not None:
-            return (PlacedRecipe(first, made),)
-        half = (first + last) // 2
-        inner = [begin for begin in begins if first < begin < last] or [half]
-        middle = min(inner, key=lambda begin: abs(begin - half))
-        if not first < middle < last or (left := parts(first, middle)) is None:
-            return None
-        right = parts(middle, last)
-        return None if right is None else (*left, *right)
-
-    return parts(0, len(take)) if len(take) else ()
-
 
 class HostEntries:
     """Entries of tables that the host needs, since small tables are given to kernels by value.
@@ -180,10 +132,6 @@ class HostEntries:
         """Write the entries into the coefficient buffer."""
         if len(self._places):
             buffer[self._places] = np.multiply.reduceat(buffer.take(self._factors), self._begins)
-
-    def products(self) -> list[tuple[int, Places]]:
-        """Return each entry's place, and the places of its factors."""
-        return list(zip(self._places.tolist(), np.split(self._factors, self._begins)[1:], strict=True))
 
     def of_rows(self, given: NDArray[np.complex128]) -> NDArray[np.complex128]:
         """Return the entries for every row of a batch, [rows, places], from the input of the tables."""

@@ -17,7 +17,8 @@ enum {
     MIX_2 = 32,      // + pair
     CROSSED_2 = 38,  // + pair: only the diagonal and the antidiagonal
     BLOCK = 44,      // a matrix on all four register bits
-    ANY_1 = 45, ANY_2, ANY_3, ANY_4, RENAME  // under any condition, with any reads
+    ANY_1 = 45, ANY_2, ANY_3, ANY_4, RENAME,  // under any condition, with any reads
+    MIX_3 = 50       // + j: a matrix on all register bits but j
 };
 
 // The head of a program, in words.
@@ -399,6 +400,37 @@ __device__ __forceinline__ void block(amp (&a)[16], amp* tile, const Places& pla
 #pragma unroll
             for (int c = 1; c < 16; ++c) add(sum, m.get(16 * y + c), a[c]);
             near(tile, slot ^ (y & 1 ? places.hop[0] : 0) ^ (y & 2 ? places.hop[1] : 0)) = sum;
+        }
+    }
+    fetch(tile, places, a);
+}
+
+// Register bit j and the highest one change places.
+__device__ __forceinline__ void lift(amp (&a)[16], const unsigned j)
+{
+    if (j == 0) swap_bits<0, 3>(a);
+    if (j == 1) swap_bits<1, 3>(a);
+    if (j == 2) swap_bits<2, 3>(a);
+}
+
+// An 8 × 8 matrix on the three lowest register bits, in the manner of `block`.
+__device__ __forceinline__ void mix_3(amp (&a)[16], amp* tile, const Places& places, const quad* n)
+{
+#pragma unroll 1
+    for (unsigned r = 0; r < 8; r += 4, n += 32 * sizeof(amp) / sizeof(quad)) {
+        const Entries m{n};
+        const unsigned slot = places.first ^ (r & 4 ? places.hop[2] : 0);
+#pragma unroll
+        for (int y = 0; y < 4; ++y) {
+            const unsigned here = slot ^ (y & 1 ? places.hop[0] : 0) ^ (y & 2 ? places.hop[1] : 0);
+            amp low = times(m.get(8 * y), a[0]), high = times(m.get(8 * y), a[8]);
+#pragma unroll
+            for (int c = 1; c < 8; ++c) {
+                add(low, m.get(8 * y + c), a[c]);
+                add(high, m.get(8 * y + c), a[8 + c]);
+            }
+            near(tile, here) = low;
+            near(tile, here ^ places.hop[3]) = high;
         }
     }
     fetch(tile, places, a);

@@ -52,6 +52,13 @@
             at += 2;
             continue;
         }
+        if (kind >= MIX_3) {
+            lift(a, kind - MIX_3);
+            mix_3(a, tile, places, n);
+            lift(a, kind - MIX_3);
+            at += 2;
+            continue;
+        }
         if (kind >= MIX_1 && kind <= BLOCK) {
             switch (kind) {
 #define CALL(J) mix_1<J>(a, m)
