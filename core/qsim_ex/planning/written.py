@@ -83,8 +83,9 @@ def written_out(
     most_rotations: int = UNBOUNDED,
     microseconds: int = NO_LIMIT,
     manner: Manner = Manner.LOCAL,
+    zeros: bool = False,
 ) -> WrittenCircuit | None:
-    """Return the form of a circuit written out as gates, which do exactly what it does.
+    """Return the form of a circuit written out as gates, which do exactly what it does, or with `zeros` to |0…0⟩ alone.
 
     They are H, S, S†, X, Z, CX, CZ and SWAP, and rotations about Pauli strings that flip two wires at most, in a
     Clifford frame that changes where rotations need it. What is written is the same in whatever basis the circuit is
@@ -93,7 +94,7 @@ def written_out(
     a run of so many microseconds allows (`change_microseconds`), or if a
     matrix differs among bindings in its eigenvectors.
     """
-    made = begun(circuit, tolerance, most_rotations)
+    made = begun(circuit, tolerance, most_rotations, zeros)
     if not made.run() or made.counts()[1]:
         return None
     return _FormWritten(made, circuit.operands[0].copy(), tolerance, microseconds)(manner)

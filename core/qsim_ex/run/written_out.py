@@ -250,7 +250,7 @@ def _written(structure: Structure, gates: int, microseconds: int, given: Circuit
     """Return what is written of gates, with all that stands behind them; None if it cannot be, or promises nothing."""
     now = thresholds.now
     most = min(gates // now.gates_of_a_rotation, now.written_rotations) if now.gates_of_a_rotation else -1
-    found = write(given, most_rotations=most, microseconds=microseconds)
+    found = write(given, most_rotations=most, microseconds=microseconds, zeros=True)
     if found is None:
         return None
     return _WithEnd(structure, gates)(found)
