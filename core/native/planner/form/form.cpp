@@ -44,6 +44,7 @@ Form::State Form::advance() {
     for (int k = 0; state_ == State::add && k < thresholds.instructions_at_once; ++k) {
         if (row_ == circuit_.rows.size()) {
             state_ = reader_->done() ? State::again : State::read;
+            read_phase = frame_.phase;
             break;
         }
         const plan::Circuit::Row& row = circuit_.rows[row_++];
@@ -171,6 +172,7 @@ void Form::add_rotation(const Instruction& of, const LocalPauli& about, const An
     each(about.x, [&](int wire) { on.x |= unit(of.mixes[wire]); });
     each(about.z, [&](int wire) { on.z |= unit(of.mixes[wire]); });
     each(about.reads, [&](int number) { on.z ^= read[number]; });
+    if (!blocked_) read_in_order.push_back({on, angle});
     Angle left = angle;
     if (!angle.varies()) {
         const SplitAngle split = split_angle(angle.value, tolerance_);
@@ -184,6 +186,7 @@ void Form::add_rotation(const Instruction& of, const LocalPauli& about, const An
 
 void Form::add_block(const Instruction& of) {
     blocked_ = true;
+    read_in_order = {};
     std::vector<SignedPauli> images;
     const auto add = [&](const Pauli& of) { images.push_back(frame_.tableau.image(of)); };
     for (int k = 0; k < of.row->num_mixes; ++k) add({unit(of.mixes[k]), 0});

@@ -29,6 +29,12 @@ struct BlockOfForm {
     std::uint64_t instruction, first, count, layer;
 };
 
+// exp(-i angle/2 P) of an instruction, in the frame of the circuit.
+struct ReadRotation {
+    Pauli pauli;
+    Angle angle;
+};
+
 class Form {
   public:
     // operands: the numbers of a circuit, [samples, stride], which stay where they are until the form is done: those of
@@ -58,6 +64,9 @@ class Form {
     Index num_phases = 0;
     std::vector<Input> inputs;
     std::vector<Share> shares;
+    std::vector<ReadRotation> read_in_order;  // all that was read, quarter turns, too; nothing if there is a block
+    Angle read_phase;                         // of the operations that are products of these
+    double tolerance() const { return tolerance_; }
     const Sums& sums() const { return frame_.sums; }
     const Tableau& tableau() const { return frame_.tableau; }
 

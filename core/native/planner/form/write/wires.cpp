@@ -1,0 +1,135 @@
+// A circuit between its gates on several wires.
+
+#include "planner/form/write/wires.hpp"
+
+#include <algorithm>
+
+#include "thresholds/table.hpp"
+
+namespace qx::form {
+
+namespace {
+
+constexpr int most_looks = 48;         // items before one that are looked at
+constexpr std::size_t most_turned = 1;  // rotations between two reflections that cancel
+
+constexpr double quarter = 1.57079632679489661923;
+
+}  // namespace
+
+Wires::Wires(const Form& form, Sums& sums)
+    : on_wire(static_cast<std::size_t>(form.tableau().wires())), local(form.tableau().wires()), form_(form), sums_(sums),
+      state_(form.tableau().wires()) {}
+
+bool Wires::advance() {
+    for (Int left = thresholds.instructions_at_once; left > 0 && next_ < form_.read_in_order.size(); --left) {
+        const auto& [about, angle] = form_.read_in_order[next_++];
+        const SplitAngle split = split_angle(angle.value, form_.tolerance());
+        if (!angle.varies() && split.rest == 0) {
+            state_.turn(about, split.quarters & 7);
+            const SignedPauli image = local.image(about);
+            leave(image.pauli, image.negative ? -split.quarters : split.quarters);
+            continue;
+        }
+        const SignedPauli image = local.image(about);
+        rotate(image.pauli, image.negative ? -angle : angle);
+    }
+    return next_ < form_.read_in_order.size();
+}
+
+// Calls a function with the items on some wires, the last one first, until it returns false.
+template <class Visit>
+void Wires::back(Mask wires, const Visit& visit) const {
+    std::size_t ends[64];
+    each(wires, [&](int wire) { ends[wire] = on_wire[static_cast<std::size_t>(wire)].size(); });
+    for (int looks = most_looks; looks > 0; --looks) {
+        Index last = 0;
+        bool any = false;
+        each(wires, [&](int wire) {
+            if (ends[wire]) last = std::max(last, on_wire[static_cast<std::size_t>(wire)][ends[wire] - 1]), any = true;
+        });
+        if (!any || (!items[last].gone && !visit(last))) return;
+        each(wires, [&](int wire) {
+            ends[wire] -= ends[wire] && on_wire[static_cast<std::size_t>(wire)][ends[wire] - 1] == last;
+        });
+    }
+}
+
+void Wires::append(const WireItem& item) {
+    each(item.wires(),
+         [&](int wire) { on_wire[static_cast<std::size_t>(wire)].push_back(static_cast<Index>(items.size())); });
+    items.push_back(item);
+}
+
+void Wires::rotate(const Pauli& about, const Angle& angle) {
+    const WireItem own{about, {}, angle};
+    bool merged = false;
+    back(own.wires(), [&](Index number) {
+        WireItem& item = items[number];
+        if (item.reflects() || item.quarters || !(item.a == about)) return item.commutes(own);
+        merged = true;
+        item.angle = sums_.plus(item.angle, angle);
+        const SplitAngle split = split_angle(item.angle.value, form_.tolerance());
+        if (item.angle.varies() || split.rest != 0) return false;
+        item.gone = true;
+        turn(about, split.quarters);
+        return false;
+    });
+    if (!merged) append(own);
+}
+
+// Lets a quarter turn act behind all items, which nobody has counted yet.
+void Wires::turn(const Pauli& about, int quarters) {
+    const SignedPauli behind = local.preimage(about);
+    state_.turn(behind.pauli, (behind.negative ? -quarters : quarters) & 7);
+    leave(about, quarters);
+}
+
+// Lets a quarter turn act behind all items: in the operator there, if it is of one wire, or Pauli operators.
+void Wires::leave(const Pauli& about, int quarters) {
+    const Mask wires = about.x | about.z;
+    if (!(quarters & 1) || count(wires) == 1) return local.turn_before(about, quarters & 3);
+    if (count(wires) == 2) return reflect(about, quarters);
+    append({about, {}, {(quarters & 3) * quarter}, quarters & 3});
+}
+
+// exp(∓iπ/4 AB) is a reflection and quarter turns about A and B.
+void Wires::reflect(const Pauli& about, int quarters) {
+    const Mask first = (about.x | about.z) & -(about.x | about.z);
+    WireItem own;
+    own.a = {about.x & first, about.z & first}, own.b = {about.x & ~first, about.z & ~first};
+    local.turn_before(own.a, quarters & 3);
+    local.turn_before(own.b, quarters & 3);
+    std::vector<Index> between;
+    bool cancelled = false;
+    back(own.wires(), [&](Index number) {
+        WireItem& item = items[number];
+        if (item.a == own.a && item.b == own.b) {
+            item.gone = cancelled = true;
+            return false;
+        }
+        if (item.commutes(own)) return true;
+        between.push_back(number);
+        return !item.reflects() && !item.quarters && between.size() <= most_turned;
+    });
+    if (!cancelled) return append(own);
+    for (const Index number : between) pull_through(items[number], number, own);
+}
+
+// Makes a rotation between two equal reflections one without them.
+void Wires::pull_through(WireItem& rotation, Index number, const WireItem& reflection) {
+    const Mask before = rotation.wires();
+    SignedPauli string{rotation.a};
+    const Pauli both{reflection.a.x | reflection.b.x, reflection.a.z | reflection.b.z};
+    form::turn(string, reflection.a, 1), form::turn(string, reflection.b, 1), form::turn(string, both, 3);
+    rotation.a = string.pauli;
+    if (string.negative) rotation.angle = -rotation.angle;
+    const Mask now = rotation.wires();
+    each(before & ~now, [&](int wire) { std::erase(on_wire[static_cast<std::size_t>(wire)], number); });
+    each(now & ~before, [&](int wire) {
+        std::vector<Index>& on = on_wire[static_cast<std::size_t>(wire)];
+        on.insert(std::lower_bound(on.begin(), on.end(), number), number);
+    });
+}
+
+}  // namespace qx::form
