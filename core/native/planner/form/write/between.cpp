@@ -6,6 +6,7 @@
 #include <array>
 #include <cmath>
 #include <limits>
+#include <numbers>
 
 #include "planner/form/write/writer.hpp"
 
@@ -13,10 +14,13 @@ namespace qx::form {
 
 namespace {
 
-// What an item costs for a wire, by how its operator there is written: as X, Z, or Y.
+// What an item costs for a wire, by how its operator there is written: as X, Z, or Y. Of a reflection that depends on how
+// the other one is written: behind CZ stand CX and CY, and two that both flip want an H on each side.
 using Costs = std::array<double, 4>;
-constexpr Costs for_alone{0, 1, 0.05, 1}, for_joint{0, 1, 0, 1}, for_reflected{0, 0.25, 0, 0.4};
+constexpr Costs for_alone{0, 1, 0.05, 0.9}, for_joint{0, 1, 0, 1};
+constexpr std::array<Costs, 4> for_reflected{{{}, {0, 2, 0.25, 2.2}, {0, 0.25, 0, 0.4}, {0, 2.2, 0.4, 2.4}}};
 constexpr double for_h = 1, for_h_beside = 0.3;  // beside a turn of the same wire, with which it is one matrix
+constexpr int most_rounds = 2;
 
 // How X, Z and Y, at the places 1, 2 and 3, are written: frames, and the gates that lead from one to another.
 using Frame3 = std::array<int, 4>;
@@ -98,21 +102,49 @@ bool is_eighth(const Angle& of) {
 
 }  // namespace
 
-// Chooses the frames of a wire.
+// Chooses the frames of a wire, with those of others as they are.
 void Writer::choose_frames(int wire) {
     std::vector<Step> steps;
+    std::vector<unsigned char*> letters;
     for (const Index number : wires_->on_wire[static_cast<std::size_t>(wire)]) {
         const WireItem& item = wires_->items[number];
         if (item.gone) continue;
-        const bool alone = item.wires() == unit(wire), first = letter(item.a, wire);
-        const Costs& costs = item.reflects() ? for_reflected : alone ? for_alone : for_joint;
-        steps.push_back({letter(first ? item.a : item.b, wire), &costs, alone});
+        const bool second = !letter(item.a, wire);
+        auto& written = written_as_[number];
+        letters.push_back(&written[second]);
+        const bool alone = item.wires() == unit(wire);
+        const Costs& costs = item.reflects() ? for_reflected[written[!second]] : alone ? for_alone : for_joint;
+        steps.push_back({letter(second ? item.b : item.a, wire), &costs, alone});
     }
     const Tableau& local = wires_->local;
-    frames_of_.push_back(cheapest_frames(steps, letter({local.z_row(wire)[0], local.z_row(wire)[1]}, wire)));
-    WireFrame own;
-    own.x.pauli = {unit(wire), 0}, own.z.pauli = {0, unit(wire)}, own.y.pauli = {unit(wire), unit(wire)};
-    frame_of_.push_back(own);
+    int last = 0;
+    for (int row = 0; row < local.wires(); ++row) {
+        const Pauli image{local.z_row(row)[0], local.z_row(row)[1]};
+        if ((image.x | image.z) == unit(wire)) last = letter(image, wire);
+    }
+    std::vector<unsigned char>& own = frames_of_[static_cast<std::size_t>(wire)];
+    own = cheapest_frames(steps, last);
+    for (std::size_t k = 0; k < steps.size(); ++k)
+        *letters[k] = static_cast<unsigned char>(frames3[own[k]][static_cast<std::size_t>(steps[k].letter)]);
+}
+
+// Begins with all wires in the frame of the circuit.
+void Writer::begin_between() {
+    const Tableau& local = wires_->local;
+    for (int wire = 0; wire < local.wires(); ++wire) {
+        const Mask *x = local.x_row(wire), *z = local.z_row(wire), own = unit(wire);
+        x_.push_back({{x[0], x[1]}, local.x_negative(wire)});
+        z_.push_back({{z[0], z[1]}, local.z_negative(wire)});
+        frame_of_.push_back({{{own, 0}}, {{0, own}}, {{own, own}}});
+    }
+    frames_of_.resize(x_.size());
+    for (const WireItem& item : wires_->items) {
+        const auto first = [](const Pauli& of) {
+            return static_cast<unsigned char>(of.is_identity() ? 0 : letter(of, lowest(of.x | of.z)));
+        };
+        written_as_.push_back({first(item.a), first(item.b)});
+    }
+    phase.value += wires_->first_phase() * (std::numbers::pi / 4);
 }
 
 // Lets a gate of one wire act on what is left, and writes it if it is one.
@@ -195,16 +227,8 @@ void Writer::write_reflection(SignedPauli a, SignedPauli b) {
 bool Writer::between_gates() {
     if (wires_->advance()) return true;
     const int num_wires = static_cast<int>(wires_->on_wire.size());
-    if (x_.empty()) {
-        const Tableau& local = wires_->local;
-        for (int wire = 0; wire < num_wires; ++wire) {
-            const Mask *x = local.x_row(wire), *z = local.z_row(wire);
-            x_.push_back({{x[0], x[1]}, local.x_negative(wire)});
-            z_.push_back({{z[0], z[1]}, local.z_negative(wire)});
-        }
-        phase.value += wires_->first_phase() * (std::numbers::pi / 4);
-    }
-    if (static_cast<int>(frame_of_.size()) < num_wires) return choose_frames(static_cast<int>(frame_of_.size())), true;
+    if (x_.empty()) begin_between();
+    if (chosen_ < most_rounds * num_wires) return choose_frames(chosen_++ % num_wires), true;
     for (int left = 256; left > 0 && next_item_ < wires_->items.size(); --left)
         if (const WireItem& item = wires_->items[next_item_++]; !item.gone) write_item(item);
     return next_item_ < wires_->items.size();

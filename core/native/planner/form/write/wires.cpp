@@ -100,6 +100,7 @@ void Wires::reflect(const Pauli& about, int quarters) {
     own.a = {about.x & first, about.z & first}, own.b = {about.x & ~first, about.z & ~first};
     local.turn_before(own.a, quarters & 3);
     local.turn_before(own.b, quarters & 3);
+    if (swap(own)) return;
     std::vector<Index> between;
     bool cancelled = false;
     back(own.wires(), [&](Index number) {
@@ -114,6 +115,26 @@ void Wires::reflect(const Pauli& about, int quarters) {
     });
     if (!cancelled) return append(own);
     for (const Index number : between) pull_through(items[number], number, own);
+}
+
+// Lets a reflection and two before it that let wires change places act behind all items.
+bool Wires::swap(const WireItem& own) {
+    std::vector<Index> found;
+    back(own.wires(), [&](Index number) {
+        const WireItem& item = items[number];
+        if (!item.reflects() || item.wires() != own.wires()) return false;
+        found.push_back(number);
+        return found.size() < 2;
+    });
+    if (found.size() < 2) return false;
+    WireItem &last = items[found[0]], &first = items[found[1]];
+    if (!(first.a == own.a && first.b == own.b) || !anticommute(last.a, own.a) || !anticommute(last.b, own.b)) return false;
+    for (const WireItem* one : {&own, static_cast<const WireItem*>(&last), &own}) {
+        local.turn_before(one->a, 1), local.turn_before(one->b, 1);
+        local.turn_before({one->a.x | one->b.x, one->a.z | one->b.z}, 3);
+    }
+    first.gone = last.gone = true;
+    return true;
 }
 
 // Makes a rotation between two equal reflections one without them.

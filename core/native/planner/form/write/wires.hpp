@@ -42,6 +42,7 @@ class Wires {
     void turn(const Pauli& about, int quarters);
     void leave(const Pauli& about, int quarters);
     void reflect(const Pauli& about, int quarters);
+    bool swap(const WireItem& own);
     void append(const WireItem& item);
     void pull_through(WireItem& rotation, Index number, const WireItem& reflection);
     template <class Visit>

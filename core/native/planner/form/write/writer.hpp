@@ -118,6 +118,7 @@ class Writer {
     bool move(double least);
     // between.cpp
     bool between_gates();
+    void begin_between();
     void choose_frames(int wire);
     void change_frame(const Gate& gate, bool written);
     SignedPauli in_frames(const Pauli& of) const;
@@ -129,7 +130,9 @@ class Writer {
     std::unique_ptr<Wires> wires_;
     std::vector<std::vector<unsigned char>> frames_of_;  // for each wire, of each of its items
     std::vector<WireFrame> frame_of_;
+    std::vector<std::array<unsigned char, 2>> written_as_;  // of each item, how its operators are written on a wire
     std::size_t next_item_ = 0;
+    int chosen_ = 0;  // how often the frames of a wire have been chosen
     std::vector<Waiting> waiting_;  // in the frame of now, from `begin_` on
     Controls controls_;
     std::vector<QuarterTurns> turns_;
