@@ -3,6 +3,7 @@
 #include "planner/form/write/wires.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 #include "thresholds/table.hpp"
 
@@ -11,9 +12,40 @@ namespace qx::form {
 namespace {
 
 constexpr int most_looks = 48;         // items before one that are looked at
-constexpr std::size_t most_turned = 1;  // rotations between two reflections that cancel
+constexpr std::size_t most_turned = 2;  // rotations between two reflections that cancel
 
 constexpr double quarter = 1.57079632679489661923;
+
+// Finds fewer rotations that make up a turn, each by its whole angle; returns whether there are so few.
+bool fewer(const Turn& whole, std::size_t than, double tolerance, std::vector<AxisRotation>& out) {
+    const auto fits = [&](const std::vector<AxisRotation>& of) {
+        Turn made;
+        for (const AxisRotation& one : of) made = Turn::about(one.axis, one.angle) * made;
+        out = of;
+        return whole.distance(made) <= tolerance;
+    };
+    const auto& v = whole.v;
+    const auto angle = [](double sine, double cosine) { return 2 * std::atan2(sine, cosine); };
+    const auto at = [&](int axis) { return v[static_cast<std::size_t>(axis)]; };
+    if (fits({})) return true;
+    for (int a = 0; a < 3; ++a)
+        if (fits({{a, angle(at(a), whole.w)}})) return true;
+    for (int a = 0; a < 3; ++a)
+        for (int b = 0; b < 3; ++b) {
+            const int c = 3 - a - b;
+            if (a == b) continue;
+            const double sign = (b - a + 3) % 3 == 1 ? -1 : 1;  // of -i B A = sign * C
+            const double first = std::hypot(whole.w, at(a)) >= std::hypot(at(b), at(c)) ? angle(at(a), whole.w)
+                                                                                        : angle(sign * at(c), at(b));
+            const Turn rest = whole * Turn::about(a, -first);
+            if (fits({{a, first}, {b, angle(rest.v[static_cast<std::size_t>(b)], rest.w)}})) return true;
+        }
+    if (than <= 3) return false;
+    const double sum = angle(v[2], whole.w), between = 2 * std::atan2(std::hypot(v[0], v[1]), std::hypot(whole.w, v[2]));
+    const double difference = angle(v[1], v[0]);
+    return fits({{2, (sum + difference) / 2}, {0, between}, {2, (sum - difference) / 2}}) ||
+           fits({{2, (sum - difference) / 2}, {0, between}, {2, (sum + difference) / 2}});
+}
 
 }  // namespace
 
@@ -75,7 +107,39 @@ void Wires::rotate(const Pauli& about, const Angle& angle) {
         turn(about, split.quarters);
         return false;
     });
-    if (!merged) append(own);
+    if (merged) return;
+    append(own);
+    if (!angle.varies() && count(own.wires()) == 1) shorten(lowest(own.wires()));
+}
+
+// Makes three turns or more of one wire, with nothing behind them, fewer ones, by whole angles: quarter turns would change
+// how later items are written.
+void Wires::shorten(int wire) {
+    const std::vector<Index>& on = on_wire[static_cast<std::size_t>(wire)];
+    const Mask bit = unit(wire);
+    const Pauli axes[] = {{bit, 0}, {bit, bit}, {0, bit}};
+    Turn whole;
+    std::vector<Index> run;
+    for (std::size_t k = on.size(); k-- > 0;) {
+        const WireItem& item = items[on[k]];
+        if (item.gone) continue;
+        if (item.wires() != bit || item.angle.varies()) break;
+        const int axis = item.a == axes[0] ? 0 : item.a == axes[1] ? 1 : 2;
+        whole = whole * Turn::about(axis, item.angle.value);
+        run.push_back(on[k]);
+    }
+    std::vector<AxisRotation> found;
+    if (run.size() < 3 || !fewer(whole, run.size(), form_.tolerance(), found)) return;
+    for (const Index number : run) items[number].gone = true;
+    std::vector<std::pair<Pauli, int>> quarters;
+    for (const AxisRotation& one : found) {
+        SignedPauli string{axes[one.axis]};
+        for (const auto& [about, number] : quarters) form::turn(string, about, number);
+        const double angle = string.negative ? -one.angle : one.angle;
+        const SplitAngle split = split_angle(angle, form_.tolerance());
+        if (split.rest != 0) append({string.pauli, {}, {angle}});
+        else turn(string.pauli, split.quarters), quarters.emplace_back(string.pauli, split.quarters);
+    }
 }
 
 // Lets a quarter turn act behind all items, which nobody has counted yet.

@@ -6,6 +6,7 @@
 #pragma once
 
 #include "planner/form/form.hpp"
+#include "planner/form/gates/turn.hpp"
 
 namespace qx::form {
 
@@ -39,6 +40,7 @@ class Wires {
 
   private:
     void rotate(const Pauli& about, const Angle& angle);
+    void shorten(int wire);
     void turn(const Pauli& about, int quarters);
     void leave(const Pauli& about, int quarters);
     void reflect(const Pauli& about, int quarters);
