@@ -77,9 +77,9 @@ def fastest(circuit: Circuit, machine: Machine, zeros: bool) -> Time:
     if 1e3 * came < now.written_microseconds or 1e6 * came < now.written_nanoseconds * gates:
         return best
     most = min(gates // now.gates_of_a_rotation, now.written_rotations)
-    local = written_out(circuit, most_rotations=most, microseconds=int(1e3 * came), zeros=zeros)
-    for manner in Manner if local else ():
-        written = local.again(manner) if local else None
+    first = written_out(circuit, most_rotations=most, microseconds=int(1e3 * came), zeros=zeros)
+    for manner in Manner if first else ():
+        written = first.again(manner) if first else None
         if written is None:
             continue
         found = milliseconds(written.circuit(circuit.operands), machine)

@@ -137,13 +137,13 @@ def written_out(
         tried.slower = bound.count == 1  # a larger batch may take longer
         return None
     most = where.rates.surely * seconds
-    for local, fact in _candidates(structure, bound, seconds, tried):
+    for first, fact in _candidates(structure, bound, seconds, tried):
         if tried.faster is None and not (again or tried.postponed):
-            gates = len(local.structure.instructions)
+            gates = len(first.structure.instructions)
             tried.postponed = int(1e6 * seconds * bound.count) < now.planned_microseconds * gates
             if tried.postponed:
                 return None
-        ways = _in_manners(local, tried.manners(again))
+        ways = _in_manners(first, tried.manners(again))
         if found := _fastest(ways, bound, where, planned, tried, most, bool(values)):
             written, program = found
             numbers = partial(_numbers, written, bound)
@@ -155,10 +155,12 @@ def written_out(
     return None
 
 
-def _in_manners(local: WrittenCircuit, manners: Iterable[Manner]) -> Iterator[tuple[Manner, WrittenCircuit]]:
-    """Yield what is written in some manners."""
+def _in_manners(first: WrittenCircuit, manners: Sequence[Manner]) -> Iterator[tuple[Manner, WrittenCircuit]]:
+    """Yield what is written in some manners, and what was written first."""
+    if first.manner not in manners:
+        yield first.manner, first
     for manner in manners:
-        if written := local if manner is Manner.LOCAL else local.again(manner):
+        if written := first if manner is first.manner else first.again(manner):
             yield manner, written
 
 
@@ -266,7 +268,7 @@ class _WithEnd:
     def __call__(self, gates: WrittenCircuit) -> WrittenCircuit:
         """Return what is written of gates, with the end behind it. What is written in other manners is kept with it."""
         whole = structure_of(self._num_wires, self._num_clbits, (*gates.structure.instructions, *self._behind))
-        return WrittenCircuit(whole, gates.numbers, gates.last, cache(partial(self._again, gates)))
+        return WrittenCircuit(whole, gates.numbers, gates.last, gates.manner, cache(partial(self._again, gates)))
 
     def _again(self, gates: WrittenCircuit, manner: Manner) -> WrittenCircuit | None:
         other = gates.again(manner)

@@ -12,7 +12,7 @@ namespace qx::form {
 namespace {
 
 constexpr int most_looks = 48;         // items before one that are looked at
-constexpr std::size_t most_turned = 2;  // rotations between two reflections that cancel
+constexpr std::size_t most_turned = 2;  // rotations that commute, between two reflections that cancel
 
 constexpr double quarter = 1.57079632679489661923;
 
@@ -174,8 +174,10 @@ void Wires::reflect(const Pauli& about, int quarters) {
             return false;
         }
         if (item.commutes(own)) return true;
+        const auto commutes = [&](Index other) { return item.commutes(items[other]); };
+        const bool alone = !item.reflects() && !item.quarters && std::all_of(between.begin(), between.end(), commutes);
         between.push_back(number);
-        return !item.reflects() && !item.quarters && between.size() <= most_turned;
+        return alone && between.size() <= most_turned;
     });
     if (!cancelled) return append(own);
     for (const Index number : between) pull_through(items[number], number, own);
