@@ -1,9 +1,9 @@
 // What of Pauli strings matters behind |0…0⟩.
 //
 // |0…0⟩ is +1 under each product of Z, and stays so under those that commute with all rotations so far: which these are only
-// depends on which wires rotations flip. A rotation about P is one about P times such a product that commutes with P, too. So
-// equal ones are found that were written otherwise, and what is a product itself is a phase: a Toffoli gate on a wire that is
-// still 0 is none.
+// depends on which wires rotations flip. A rotation about P is one about P times such a product that commutes with P, too.
+// So equal ones are found that were written otherwise, and what is a product itself is a phase: a Toffoli gate on a wire
+// that is still 0 is none.
 #pragma once
 
 #include <array>
@@ -34,9 +34,9 @@ class Zeros {
 
     Mask alive_;  // for each of these wires there is a product, in which none of the others is
     std::array<Mask, 64> products_{};
-    plan::Memo names_;            // strings whose Z is a `rest`, by a hash
+    plan::Memo names_;  // strings whose Z is a `rest`, by a hash
     std::vector<Pauli> strings_;  // by name
-    std::vector<Mask> same_;      // by name: the Z of what was returned
+    std::vector<Mask> same_;  // by name: the Z of what was returned
 };
 
 }  // namespace qx::form

@@ -25,7 +25,8 @@ constexpr int most_rounds = 2;
 // How X, Z and Y, at the places 1, 2 and 3, are written: frames, and the gates that lead from one to another.
 using Frame3 = std::array<int, 4>;
 constexpr std::size_t num_frames = 6;
-constexpr std::array<Frame3, num_frames> frames3{{{0, 1, 2, 3}, {0, 2, 1, 3}, {0, 3, 2, 1}, {0, 2, 3, 1}, {0, 3, 1, 2}, {0, 1, 3, 2}}};
+constexpr std::array<Frame3, num_frames> frames3{
+    {{0, 1, 2, 3}, {0, 2, 1, 3}, {0, 3, 2, 1}, {0, 2, 3, 1}, {0, 3, 1, 2}, {0, 1, 3, 2}}};
 constexpr std::array<const char*, num_frames> words{"", "h", "s", "sh", "hs", "hsh"};
 
 int letter(const Pauli& of, int wire) { return static_cast<int>((of.x >> wire & 1) | (of.z >> wire & 1) << 1); }

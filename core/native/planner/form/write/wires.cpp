@@ -35,8 +35,8 @@ bool fewer(const Turn& whole, std::size_t than, double tolerance, std::vector<Ax
             const int c = 3 - a - b;
             if (a == b) continue;
             const double sign = (b - a + 3) % 3 == 1 ? -1 : 1;  // of -i B A = sign * C
-            const double first = std::hypot(whole.w, at(a)) >= std::hypot(at(b), at(c)) ? angle(at(a), whole.w)
-                                                                                        : angle(sign * at(c), at(b));
+            const double first =
+                std::hypot(whole.w, at(a)) >= std::hypot(at(b), at(c)) ? angle(at(a), whole.w) : angle(sign * at(c), at(b));
             const Turn rest = whole * Turn::about(a, -first);
             if (fits({{a, first}, {b, angle(rest.v[static_cast<std::size_t>(b)], rest.w)}})) return true;
         }
@@ -54,19 +54,50 @@ Wires::Wires(const Form& form, Sums& sums)
       state_(form.tableau().wires()) {}
 
 bool Wires::advance() {
-    for (Int left = thresholds.instructions_at_once; left > 0 && next_ < form_.read_in_order.size(); --left) {
-        const auto& [about, angle] = form_.read_in_order[next_++];
-        const SplitAngle split = split_angle(angle.value, form_.tolerance());
-        if (!angle.varies() && split.rest == 0) {
-            state_.turn(about, split.quarters & 7);
-            const SignedPauli image = local.image(about);
-            leave(image.pauli, image.negative ? -split.quarters : split.quarters);
+    const auto& read = form_.read_in_order;
+    const auto is_turn = [&](std::size_t k, Mask wire) {
+        return k < read.size() && !read[k].angle.varies() && (read[k].pauli.x | read[k].pauli.z) == wire;
+    };
+    for (Int left = thresholds.instructions_at_once; left > 0 && next_ < read.size(); --left) {
+        const Mask wires = read[next_].pauli.x | read[next_].pauli.z;
+        std::size_t end = next_ + 1;
+        while (!(wires & (wires - 1)) && is_turn(next_, wires) && is_turn(end, wires)) ++end;
+        if (end - next_ > 1 && take_turns(next_, end)) {
+            next_ = end;
             continue;
         }
-        const SignedPauli image = local.image(about);
-        rotate(image.pauli, image.negative ? -angle : angle);
+        take(read[next_].pauli, read[next_].angle);
+        ++next_;
     }
-    return next_ < form_.read_in_order.size();
+    return next_ < read.size();
+}
+
+// Takes turns of one wire as few ones by whole angles, if one of them is no quarter turn: an instruction's are small ones,
+// and quarter turns.
+bool Wires::take_turns(std::size_t begin, std::size_t end) {
+    const auto& read = form_.read_in_order;
+    Turn whole;
+    bool generic = false;
+    for (std::size_t k = begin; k < end; ++k) {
+        const Pauli& about = read[k].pauli;
+        whole = Turn::about(!about.z ? 0 : about.x ? 1 : 2, read[k].angle.value) * whole;
+        generic = generic || split_angle(read[k].angle.value, form_.tolerance()).rest != 0;
+    }
+    std::vector<AxisRotation> found;
+    const Mask wire = read[begin].pauli.x | read[begin].pauli.z;
+    if (!generic || !fewer(whole, end - begin + 3, form_.tolerance(), found)) return false;
+    const Pauli axes[] = {{wire, 0}, {wire, wire}, {0, wire}};
+    for (const AxisRotation& one : found) take(axes[one.axis], {one.angle});
+    return true;
+}
+
+// Takes a rotation that acts behind all so far.
+void Wires::take(const Pauli& about, const Angle& angle) {
+    const SplitAngle split = split_angle(angle.value, form_.tolerance());
+    const SignedPauli image = local.image(about);
+    if (angle.varies() || split.rest != 0) return rotate(image.pauli, image.negative ? -angle : angle);
+    state_.turn(about, split.quarters & 7);
+    leave(image.pauli, image.negative ? -split.quarters : split.quarters);
 }
 
 // Calls a function with the items on some wires, the last one first, until it returns false.
@@ -81,9 +112,8 @@ void Wires::back(Mask wires, const Visit& visit) const {
             if (ends[wire]) last = std::max(last, on_wire[static_cast<std::size_t>(wire)][ends[wire] - 1]), any = true;
         });
         if (!any || (!items[last].gone && !visit(last))) return;
-        each(wires, [&](int wire) {
-            ends[wire] -= ends[wire] && on_wire[static_cast<std::size_t>(wire)][ends[wire] - 1] == last;
-        });
+        each(wires,
+             [&](int wire) { ends[wire] -= ends[wire] && on_wire[static_cast<std::size_t>(wire)][ends[wire] - 1] == last; });
     }
 }
 

@@ -1,8 +1,8 @@
 // A circuit between its gates on several wires: Clifford gates of one wire are moved behind everything, and no others.
 //
-// What is left are rotations, and reflections (1 + A + B - AB)/2 about two Pauli operators of two wires, each of which is CZ,
-// CX, or such a gate in another frame. So a circuit of CX comes back from one of CZ, H, and turns, whatever these are. Two
-// equal reflections cancel, and make rotations between them ones about other strings.
+// What is left are rotations, and reflections (1 + A + B - AB)/2 about two Pauli operators of two wires, each of which is
+// CZ, CX, or such a gate in another frame. So a circuit of CX comes back from one of CZ, H, and turns, whatever these are.
+// Two equal reflections cancel, and make rotations between them ones about other strings.
 #pragma once
 
 #include "planner/form/form.hpp"
@@ -39,6 +39,8 @@ class Wires {
     int first_phase() const { return state_.first_phase(); }
 
   private:
+    bool take_turns(std::size_t begin, std::size_t end);
+    void take(const Pauli& about, const Angle& angle);
     void rotate(const Pauli& about, const Angle& angle);
     void shorten(int wire);
     void turn(const Pauli& about, int quarters);
