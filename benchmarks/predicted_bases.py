@@ -150,7 +150,9 @@ def main() -> None:
     parser.add_argument("--levels", nargs="*", type=int, default=[0, 1, 3])
     parser.add_argument("--only", nargs="*", default=[])
     parser.add_argument("--most", type=int, default=60_000)
-    parser.add_argument("--short", action="store_true", help="forms are written of runs that would be too short for it, too")
+    parser.add_argument(
+        "--short", action="store_true", help="forms are written of runs that would be too short for it, too"
+    )
     parser.add_argument("--any-state", action="store_true", help="what is written is to do for any state")
     given = parser.parse_args()
     limits = {"written_microseconds": 0, "written_nanoseconds": 0} if given.short else {}

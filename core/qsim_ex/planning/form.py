@@ -111,7 +111,9 @@ def begun(circuit: Circuit, tolerance: float, most: int, zeros: bool) -> FormInM
             f"expected at most {MOST_WIRES} wires, got {circuit.num_qubits}; use fewer wires that gates join."
         )
     instructions = cast(tuple[Unitary, ...], circuit.instructions)
-    return FormInMaking(instructions, np.ascontiguousarray(circuit.operands), circuit.num_qubits, tolerance, most, zeros)
+    return FormInMaking(
+        instructions, np.ascontiguousarray(circuit.operands), circuit.num_qubits, tolerance, most, zeros
+    )
 
 
 class FormInMaking:
