@@ -1,12 +1,13 @@
 """Predicted times in the bases of machines, over that of the circuit as it is written:
 
-    python -m benchmarks.predicted_bases [--machine gpu cpu] [--mqt 16 20 | --qasm FOLDER] [--levels 0 1 3] [--only NAME …]
+    python -m benchmarks.predicted_bases [--machine gpu cpu] [--mqt 16 20 | --qasm FOLDER] [--levels 0 1 3] [--only qft]
 
-A time is that of the plan which runs: of the circuit as it came, or of what is written of its form in the manner that is
-fastest by prediction (`run.written_out`), where all may be compared since the circuit comes again. The GPU is one H200,
-with 28 qubits, the CPU one thread, with 20; both start from |0…0⟩ in complex64. Circuits are the families of the planner's
-counts, the algorithms of MQT Bench with so many qubits, or files in OpenQASM 2. Printed are a row for each circuit, and
-for each basis and level the geometric mean and the worst. Circuits of more gates than ``--most`` are left out.
+A time is that of the plan which runs: of the circuit as it came, or of what is written of its form in the manner that
+is fastest by prediction (`run.written_out`), where all may be compared since the circuit comes again. The GPU is one
+H200, with 28 qubits, the CPU one thread, with 20; both start from |0…0⟩ in complex64. Circuits are the families of the
+planner's counts, the algorithms of MQT Bench with so many qubits, or files in OpenQASM 2. Printed are a row for each
+circuit, and for each basis and level the geometric mean and the worst. Circuits of more gates than ``--most`` are left
+out.
 """
 
 from __future__ import annotations

@@ -76,7 +76,7 @@ def draw_form(random: Random) -> Case:
 
 
 def check_form(case: Case) -> str | None:
-    """The form does what the gates do by definition, to |0…0⟩ alone or not, written out or not, and is one in other words."""
+    """The form does what gates do by definition, on zeros or not, written out or not, and is one in other words."""
     from qsim_ex import CircuitBuilder, reference
     from qsim_ex.planning.form import form_of
     from qsim_ex.planning.written import Manner, written_out

@@ -35,8 +35,8 @@ class Manner(IntEnum):
     """How a form is written out (`Manner` in planner/form/write/writer.hpp); the fastest by prediction is taken.
 
     LOCAL: gates around rotations are undone behind them; only H stay, where later rotations flip fewer wires then.
-    MOVES: the same with CX. FRAMES: whatever makes a rotation diagonal stays. BACK: nothing does. BETWEEN: not the form,
-    but what was read, whose gates on several wires stay; those of one wire are in the frames that make them cheapest.
+    MOVES: the same with CX. FRAMES: whatever makes a rotation diagonal stays. BACK: nothing does. BETWEEN: not the
+    form, but what was read, whose gates on several wires stay; each wire has the frames that make them cheapest.
     """
 
     LOCAL = 0

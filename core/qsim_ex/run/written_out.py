@@ -156,12 +156,12 @@ def written_out(
 
 
 def _in_manners(first: WrittenCircuit, manners: Sequence[Manner]) -> Iterator[tuple[Manner, WrittenCircuit]]:
-    """Yield what is written in some manners, and what was written first."""
-    if first.manner not in manners:
-        yield first.manner, first
+    """Yield what is written in some manners; what was written first in place of one in which nothing is."""
     for manner in manners:
         if written := first if manner is first.manner else first.again(manner):
             yield manner, written
+        elif first.manner not in manners:
+            yield first.manner, first
 
 
 def _percent(seconds: float, of: float) -> int:
