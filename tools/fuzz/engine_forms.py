@@ -72,26 +72,29 @@ def draw_form(random: Random) -> Case:
     wires = random.choice([1, 2, 3, 3, 4])
     draw = _Draw(random, wires, 0)
     lines = programs.unitary(draw, random.choice([8, 25]), prepared=False)
-    return Case("form", wires, 0, tuple(lines), {}, {"seed": random.randrange(50)})
+    return Case("form", wires, 0, tuple(lines), {}, {"seed": random.randrange(50), "zeros": random.random() < 0.5})
 
 
 def check_form(case: Case) -> str | None:
-    """The form does what the gates do by definition, written out or not, and is one in other words."""
+    """The form does what gates do by definition, on zeros or not, written out or not, and is one in other words."""
     from qsim_ex import CircuitBuilder, reference
     from qsim_ex.planning.form import form_of
     from qsim_ex.planning.written import Manner, written_out
 
     made = filled(CircuitBuilder(case.wires), case).build()
-    found, start, oracle = form_of(made), vector(case.wires, case.ask["seed"]), Oracle(case.wires)
+    zeros, oracle = case.ask["zeros"], Oracle(case.wires)
+    found, start = form_of(made, zeros=zeros), vector(case.wires, case.ask["seed"])
+    if zeros:
+        start = np.eye(1, start.size, dtype=np.complex128)[0]
     oracle.branches[0] = start[:, None].copy()
     expected = truth_of(case, oracle=oracle).vector()
     wrong = compare.arrays("form", apply_form(start, found, made), expected, 1e-9)
     manner = list(Manner)[case.ask["seed"] % len(Manner)]
-    if not wrong and (written := written_out(made, manner=manner)):
+    if not wrong and (written := written_out(made, manner=manner, zeros=zeros)):
         wrong = compare.arrays("written out", reference.simulate(written.circuit(made.operands), start), expected, 1e-9)
     if wrong:
         return wrong
-    other = form_of(filled(_Rewriting(CircuitBuilder(case.wires)), case).build())
+    other = form_of(filled(_Rewriting(CircuitBuilder(case.wires)), case).build(), zeros=zeros)
     if found.blocks or other.blocks:  # a matrix of many wires is one, and what it is written out as is none
         return None
     strings = [[(one.pauli.x, one.pauli.z) for one in form.rotations] for form in (found, other)]

@@ -106,4 +106,4 @@ class Native:
     rotations_looked_at: int = 200
     strings_tried: int = 6
     strings_in_the_way: int = 20
-    change_microseconds: int = 20
+    change_microseconds: int = 8

@@ -87,21 +87,22 @@ def label(string: PauliString, num_wires: int) -> str:
     return "-" * (string.coefficient == -1) + "".join(letters)
 
 
-def form_of(circuit: Circuit, tolerance: float = TOLERANCE) -> Form:
+def form_of(circuit: Circuit, tolerance: float = TOLERANCE, *, zeros: bool = False) -> Form:
     """Return the form of a circuit of gates, for its first binding.
 
-    tolerance: how far an angle, in radians, or a matrix entry may be from one that means something. Raises `Cancelled`
+    tolerance: how far an angle, in radians, or a matrix entry may be from one that means something. zeros: whether the
+    form is to do what the circuit does to |0…0⟩ alone, so that fewer rotations may do. Raises `Cancelled`
     as planning does, `NotSupported` for too many wires and for instructions that are no gates, and `OutOfMemory`.
     """
-    made = begun(Circuit.of_structure(circuit.structure, circuit.operands[:1]), tolerance, UNBOUNDED)
+    made = begun(Circuit.of_structure(circuit.structure, circuit.operands[:1]), tolerance, UNBOUNDED, zeros)
     made.run()
     return made.form()
 
 
-def begun(circuit: Circuit, tolerance: float, most: int) -> FormInMaking:
+def begun(circuit: Circuit, tolerance: float, most: int, zeros: bool) -> FormInMaking:
     """Return the form of a circuit in the making, one for all of its bindings.
 
-    most: of its rotations and blocks, once all is read.
+    most: of its rotations and blocks, once all is read. zeros: as `form_of` takes it.
     """
     if not circuit.structure.only_gates:
         raise NotSupported("expected a circuit of gates alone, got other instructions; take the form of its gates.")
@@ -110,7 +111,9 @@ def begun(circuit: Circuit, tolerance: float, most: int) -> FormInMaking:
             f"expected at most {MOST_WIRES} wires, got {circuit.num_qubits}; use fewer wires that gates join."
         )
     instructions = cast(tuple[Unitary, ...], circuit.instructions)
-    return FormInMaking(instructions, np.ascontiguousarray(circuit.operands), circuit.num_qubits, tolerance, most)
+    return FormInMaking(
+        instructions, np.ascontiguousarray(circuit.operands), circuit.num_qubits, tolerance, most, zeros
+    )
 
 
 class FormInMaking:
@@ -128,13 +131,21 @@ class FormInMaking:
         num_wires: int,
         tolerance: float,
         most: int,
+        zeros: bool,
     ) -> None:
         self._free = function("form_free")
         ops, types = as_ops(instructions)
         self.num_wires = num_wires
         self._read = ops, types, operands  # kept, since they are read part by part
         self.handle = function("form_begin")(
-            ops, 0 if types is None else address(types), address(operands), *operands.shape, num_wires, tolerance, most
+            ops,
+            0 if types is None else address(types),
+            address(operands),
+            *operands.shape,
+            num_wires,
+            tolerance,
+            most,
+            zeros,
         )
 
     def run(self) -> bool:

@@ -35,13 +35,15 @@ class Manner(IntEnum):
     """How a form is written out (`Manner` in planner/form/write/writer.hpp); the fastest by prediction is taken.
 
     LOCAL: gates around rotations are undone behind them; only H stay, where later rotations flip fewer wires then.
-    MOVES: the same with CX. FRAMES: whatever makes a rotation diagonal stays. BACK: nothing does.
+    MOVES: the same with CX. FRAMES: whatever makes a rotation diagonal stays. BACK: nothing does. BETWEEN: not the
+    form, but what was read, whose gates on several wires stay; each wire has the frames that make them cheapest.
     """
 
     LOCAL = 0
     MOVES = 1
     FRAMES = 2
     BACK = 3
+    BETWEEN = 4
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -49,12 +51,13 @@ class WrittenCircuit:
     """What is written out of a form: a structure, and how its numbers follow from those of the circuit.
 
     last: where the gates begin that are the Clifford operator at the end. Behind them stands a global phase.
-    again: writes the same form in another manner; None if the frame changes too often.
+    manner: in which it is written. again: writes the same form in another manner; None if the frame changes too often.
     """
 
     structure: Structure
     numbers: WrittenNumbers
     last: int
+    manner: Manner
     again: Callable[[Manner], WrittenCircuit | None] = field(repr=False)
 
     def circuit(self, operands: NDArray[np.complex128]) -> Circuit:
@@ -83,20 +86,22 @@ def written_out(
     most_rotations: int = UNBOUNDED,
     microseconds: int = NO_LIMIT,
     manner: Manner = Manner.LOCAL,
+    zeros: bool = False,
 ) -> WrittenCircuit | None:
-    """Return the form of a circuit written out as gates, which do exactly what it does.
+    """Return the form of a circuit written out as gates, which do exactly what it does, or with `zeros` to |0…0⟩ alone.
 
     They are H, S, S†, X, Z, CX, CZ and SWAP, and rotations about Pauli strings that flip two wires at most, in a
     Clifford frame that changes where rotations need it. What is written is the same in whatever basis the circuit is
     given, if its form is. It is one circuit for all bindings of the given one. Arguments and errors are those of
-    `form_of`. None if the form has blocks or more rotations than `most_rotations`, if its frame changes more often than
-    a run of so many microseconds allows (`change_microseconds`), or if a
-    matrix differs among bindings in its eigenvectors.
+    `form_of`. None if the form has blocks or more rotations than `most_rotations`, or if a matrix differs among
+    bindings in its eigenvectors. Where the frame changes more often than a run of so many microseconds allows
+    (`change_microseconds`), what is written is in the manner BETWEEN.
     """
-    made = begun(circuit, tolerance, most_rotations)
+    made = begun(circuit, tolerance, most_rotations, zeros)
     if not made.run() or made.counts()[1]:
         return None
-    return _FormWritten(made, circuit.operands[0].copy(), tolerance, microseconds)(manner)
+    written = _FormWritten(made, circuit.operands[0].copy(), tolerance, microseconds)
+    return written(manner) or written(Manner.BETWEEN)
 
 
 class _FormWritten:
@@ -110,11 +115,11 @@ class _FormWritten:
         """Return what is written in a manner; None if the frame changes too often."""
         writer = function("writer_begin")(self._made.handle, self._microseconds, manner)
         try:
-            return None if worked(writer, "writer") else self._read(writer)
+            return None if worked(writer, "writer") else self._read(writer, manner)
         finally:
             function("writer_free")(writer)
 
-    def _read(self, writer: int) -> WrittenCircuit:
+    def _read(self, writer: int, manner: Manner) -> WrittenCircuit:
         """Return what a writer has written."""
         count = int(function("writer_count")(writer))
         gates, angles = np.empty((count, 4), dtype=np.int64), np.empty(count + 1)
@@ -139,7 +144,7 @@ class _FormWritten:
         entries = RotationEntries.of(
             (row, part) for row, number in enumerate(constant[:-1].tolist()) for part in parts[number]
         )
-        return WrittenCircuit(structure, self._numbers(sums, entries, _constants()), begin, self)
+        return WrittenCircuit(structure, self._numbers(sums, entries, _constants()), begin, manner, self)
 
     @staticmethod
     def _conditions(writer: int) -> list[Condition]:

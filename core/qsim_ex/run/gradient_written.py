@@ -118,7 +118,7 @@ def _for_all(task: GradientTask, tried: _TriedGradient, microseconds: int) -> Wr
 
 
 def _in_manner(local: WrittenCircuit, manner: Manner) -> WrittenCircuit | None:
-    return local if manner is Manner.LOCAL else local.again(manner)
+    return local if manner is local.manner else local.again(manner)
 
 
 def _fastest(task: GradientTask, local: WrittenCircuit, where: Where, most: float) -> Manner | None:

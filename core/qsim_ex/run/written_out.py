@@ -121,12 +121,12 @@ def written_out(
         return None
     most, usual = where.rates.surely * seconds, most_rotations(structure)
     rotations = usual if again else tried.affordable(usual)
-    for local, fact in _candidates(structure, bound, seconds, tried, rotations):
-        gates, tried.rotations = len(local.structure.instructions), rotations
+    for first, fact in _candidates(structure, bound, seconds, tried, rotations):
+        gates, tried.rotations = len(first.structure.instructions), rotations
         if tried.faster is None and not (again or tried.allows(gates)):
             tried.looked = tried.spent
             return None
-        ways = _in_manners(local, tried.manners(gates, again))
+        ways = _in_manners(first, tried.manners(gates, again))
         if found := _fastest(ways, bound, where, planned, tried, most, bool(values)):
             written, program = found
             numbers = partial(_numbers, written, bound)
@@ -149,11 +149,13 @@ def most_rotations(structure: Structure) -> int:
     return min(_gates_of(structure) // now.gates_of_a_rotation, now.written_rotations)
 
 
-def _in_manners(local: WrittenCircuit, manners: Iterable[Manner]) -> Iterator[tuple[Manner, WrittenCircuit]]:
-    """Yield what is written in some manners."""
+def _in_manners(first: WrittenCircuit, manners: Sequence[Manner]) -> Iterator[tuple[Manner, WrittenCircuit]]:
+    """Yield what is written in some manners; what was written first in place of one in which nothing is."""
     for manner in manners:
-        if written := local if manner is Manner.LOCAL else local.again(manner):
+        if written := first if manner is first.manner else first.again(manner):
             yield manner, written
+        elif first.manner not in manners:
+            yield first.manner, first
 
 
 def _percent(seconds: float, of: float) -> int:
@@ -251,7 +253,7 @@ def _written(
     structure: Structure, gates: int, microseconds: int, rotations: int, given: Circuit
 ) -> WrittenCircuit | None:
     """Return what is written of gates, with all that stands behind them; None if it cannot be, or promises nothing."""
-    found = write(given, most_rotations=rotations, microseconds=microseconds)
+    found = write(given, most_rotations=rotations, microseconds=microseconds, zeros=True)
     if found is None:
         return None
     return _WithEnd(structure, gates)(found)
@@ -267,7 +269,7 @@ class _WithEnd:
     def __call__(self, gates: WrittenCircuit) -> WrittenCircuit:
         """Return what is written of gates, with the end behind it. What is written in other manners is kept with it."""
         whole = structure_of(self._num_wires, self._num_clbits, (*gates.structure.instructions, *self._behind))
-        return WrittenCircuit(whole, gates.numbers, gates.last, cache(partial(self._again, gates)))
+        return WrittenCircuit(whole, gates.numbers, gates.last, gates.manner, cache(partial(self._again, gates)))
 
     def _again(self, gates: WrittenCircuit, manner: Manner) -> WrittenCircuit | None:
         other = gates.again(manner)

@@ -22,10 +22,12 @@ std::uint64_t mixed_in(std::uint64_t key, std::uint64_t more) { return plan::mix
 }  // namespace
 
 Form::Form(std::unique_ptr<plan::Reader> reader, const Complex* operands, Int samples, Int stride, int wires,
-           double tolerance, Int most)
+           double tolerance, Int most, bool zeros)
     : reader_(std::move(reader)), operands_(operands), samples_(static_cast<std::size_t>(samples)),
       stride_(static_cast<std::size_t>(stride)), tolerance_(tolerance), most_(most), frame_(wires),
-      layers_(new Layers(frame_, tolerance, true)) {}
+      layers_(new Layers(frame_, tolerance, true)), on_zeros_(zeros) {
+    if (zeros) key = mixed_in(key, zeros);
+}
 
 bool Form::read() {
     row_ = mixes_ = reads_ = 0;
@@ -42,6 +44,7 @@ Form::State Form::advance() {
     for (int k = 0; state_ == State::add && k < thresholds.instructions_at_once; ++k) {
         if (row_ == circuit_.rows.size()) {
             state_ = reader_->done() ? State::again : State::read;
+            read_phase = frame_.phase;
             break;
         }
         const plan::Circuit::Row& row = circuit_.rows[row_++];
@@ -169,6 +172,7 @@ void Form::add_rotation(const Instruction& of, const LocalPauli& about, const An
     each(about.x, [&](int wire) { on.x |= unit(of.mixes[wire]); });
     each(about.z, [&](int wire) { on.z |= unit(of.mixes[wire]); });
     each(about.reads, [&](int number) { on.z ^= read[number]; });
+    if (!blocked_) read_in_order.push_back({on, angle});
     Angle left = angle;
     if (!angle.varies()) {
         const SplitAngle split = split_angle(angle.value, tolerance_);
@@ -182,6 +186,7 @@ void Form::add_rotation(const Instruction& of, const LocalPauli& about, const An
 
 void Form::add_block(const Instruction& of) {
     blocked_ = true;
+    read_in_order = {};
     std::vector<SignedPauli> images;
     const auto add = [&](const Pauli& of) { images.push_back(frame_.tableau.image(of)); };
     for (int k = 0; k < of.row->num_mixes; ++k) add({unit(of.mixes[k]), 0});
@@ -193,37 +198,63 @@ void Form::add_block(const Instruction& of) {
 }
 
 // Adds all items in the order of their layers again, some at a time: what has merged, or is about other axes, may let others
-// merge. In the end nothing changes any more, so that layers are as they have to be.
+// merge. In the end nothing changes any more, so that layers are as they have to be. Behind |0…0⟩ that begins anew, with
+// strings that matter less.
 void Form::add_again() {
     if (!before_) {
         before_ = std::move(layers_);
         layers_ = std::make_unique<Layers>(frame_, tolerance_, axes_);
         frame_.passed.emplace(frame_.tableau.wires());
         layer_ = 0, ++rounds_;
+        if (zeros_) zeros_.emplace(frame_.tableau.wires());
     }
-    std::vector<SignedPauli> images;
     for (Int left = thresholds.instructions_at_once; left > 0 && layer_ < before_->size(); ++layer_)
-        for (const Index number : before_->layer(layer_)) {
-            const Item& item = before_->item(number);
-            --left;
-            if (item.is_block()) {
-                images.assign(before_->generators(item), before_->generators(item) + item.count);
-                for (SignedPauli& one : images) {
-                    const bool negative = one.negative;
-                    one = frame_.passed->image(one.pauli);
-                    one.negative ^= negative;
-                }
-                layers_->add_block(images, item.instruction);
-                continue;
+        for (const bool flips : {false, true})  // those that flip nothing leave all products as they are
+            for (const Index number : before_->layer(layer_)) {
+                const Item& item = before_->item(number);
+                if ((item.is_block() || item.pauli.x) != flips) continue;
+                --left;
+                add_again(item);
             }
-            const SignedPauli image = frame_.passed->image(item.pauli);
-            layers_->add(image.pauli, image.negative ? -item.angle : item.angle);
-        }
     if (layer_ < before_->size()) return;
     before_.reset();
-    if ((!axes_ && !layers_->changes()) || rounds_ == most_rounds) return finish();
+    const bool settled = (!axes_ && !layers_->changes()) || rounds_ == most_rounds;
+    if (settled && (zeros_ || !on_zeros_)) return finish();
+    if (settled) zeros_.emplace(frame_.tableau.wires()), rounds_ = 0;
     axes_ = axes_ && layers_->num_items() < size_;
     size_ = layers_->num_items();
+}
+
+// Adds an item of the list before.
+void Form::add_again(const Item& item) {
+    if (item.is_block()) {
+        std::vector<SignedPauli> images(before_->generators(item), before_->generators(item) + item.count);
+        for (SignedPauli& one : images) {
+            const bool negative = one.negative;
+            one = frame_.passed->image(one.pauli);
+            one.negative ^= negative;
+            if (zeros_) zeros_->flip(one.pauli.x);
+        }
+        return layers_->add_block(images, item.instruction);
+    }
+    SignedPauli image = frame_.passed->image(item.pauli);
+    if (zeros_ && !add_on_zeros(image, item.angle)) return;
+    layers_->add(image.pauli, image.negative ? -item.angle : item.angle);
+}
+
+// Replaces a string by one that is the same behind |0…0⟩; returns false if its rotation is a phase there, and was added.
+bool Form::add_on_zeros(SignedPauli& string, const Angle& angle) {
+    zeros_->flip(string.pauli.x);
+    const SignedPauli same = zeros_->same(string.pauli);
+    string = {same.pauli, same.negative != string.negative};
+    if (!string.pauli.is_identity()) return true;
+    const double by = string.negative ? 0.5 : -0.5;
+    Angle phase{by * angle.value};
+    std::vector<std::pair<Index, double>> multiples;
+    frame_.sums.each(angle, [&](Index of, double multiple) { multiples.emplace_back(of, by * multiple); });
+    for (const auto& [of, multiple] : multiples) phase = frame_.sums.plus(phase, frame_.sums.multiple(of, multiple));
+    frame_.add_phase(phase);
+    return false;
 }
 
 void Form::finish() {
@@ -278,11 +309,11 @@ qx::Int advanced(Form& made) {
 // Python exception is raised. types: as `plan_begin` takes them. operands: complex numbers [samples, stride], which stay
 // where they are. most: as `Form` takes it.
 QX_EXPORT(form_begin, (qx::python::Object* ops, const qx::Int* types, const void* operands, qx::Int samples, qx::Int stride,
-                       qx::Int wires, double tolerance, qx::Int most)) {
+                       qx::Int wires, double tolerance, qx::Int most, qx::Int zeros)) {
     return Owned<Form>::make([&]() -> Form* {
         auto reader = std::make_unique<qx::plan::Reader>(ops, types);
         auto made = std::make_unique<Form>(std::move(reader), static_cast<const qx::form::Complex*>(operands), samples,
-                                           stride, static_cast<int>(wires), tolerance, most);
+                                           stride, static_cast<int>(wires), tolerance, most, zeros != 0);
         return made->read() ? made.release() : nullptr;
     });
 }

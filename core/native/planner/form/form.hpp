@@ -12,6 +12,7 @@
 #include "planner/circuit.hpp"
 #include "planner/form/gates/varying.hpp"
 #include "planner/form/layers.hpp"
+#include "planner/form/zeros.hpp"
 
 namespace qx::form {
 
@@ -28,14 +29,21 @@ struct BlockOfForm {
     std::uint64_t instruction, first, count, layer;
 };
 
+// exp(-i angle/2 P) of an instruction, in the frame of the circuit.
+struct ReadRotation {
+    Pauli pauli;
+    Angle angle;
+};
+
 class Form {
   public:
     // operands: the numbers of a circuit, [samples, stride], which stay where they are until the form is done: those of
     // some bindings. tolerance: what an angle, or a matrix, may be off. most: how many rotations there may be once all is
     // read, and twice as many on the way. There may be no blocks then, and as the circuit is read at most two rotations for
-    // each instruction on several wires, and `rotations_ahead` more for each wire; negative for no limit.
+    // each instruction on several wires, and `rotations_ahead` more for each wire; negative for no limit. zeros: whether it
+    // has to be the circuit on |0…0⟩ alone.
     Form(std::unique_ptr<plan::Reader> reader, const Complex* operands, Int samples, Int stride, int wires, double tolerance,
-         Int most);
+         Int most, bool zeros);
 
     // `refused`: an instruction makes a state, and has no form. `too_many`: there are too many rotations, or a block.
     // `varies`: an instruction differs among bindings in more than phases.
@@ -50,12 +58,15 @@ class Form {
     std::vector<Rotation> rotations;
     std::vector<BlockOfForm> blocks;
     std::vector<SignedPauli> generators;
-    std::uint64_t key = 0;  // of all Pauli strings, layer by layer, and of which angles are eighth turns
+    std::uint64_t key = 0;  // of all Pauli strings, layer by layer, of which angles are eighth turns, and of `zeros`
     Angle phase;            // the tableau's operator has a positive amplitude where C|0…0⟩ has its first one
     // Of what varies: phases, whose inputs are numbers of the circuit, and what these have to be.
     Index num_phases = 0;
     std::vector<Input> inputs;
     std::vector<Share> shares;
+    std::vector<ReadRotation> read_in_order;  // all that was read, quarter turns, too; nothing if there is a block
+    Angle read_phase;                         // of the operations that are products of these
+    double tolerance() const { return tolerance_; }
     const Sums& sums() const { return frame_.sums; }
     const Tableau& tableau() const { return frame_.tableau; }
 
@@ -78,6 +89,8 @@ class Form {
     void add_rotation(const Instruction& of, const LocalPauli& about, const Angle& angle);
     void add_block(const Instruction& of);
     void add_again();
+    void add_again(const Item& item);
+    bool add_on_zeros(SignedPauli& string, const Angle& angle);
     void finish();
 
     std::unique_ptr<plan::Reader> reader_;
@@ -102,6 +115,8 @@ class Form {
     int rounds_ = 0;
     bool axes_ = true;  // whether turns are written about the axes that come first, which goes on while it helps
     std::size_t size_ = ~std::size_t{0};  // of the list before
+    bool on_zeros_;  // whether the list is to be looked through as one behind |0…0⟩
+    std::optional<Zeros> zeros_;  // while it is
 };
 
 }  // namespace qx::form

@@ -50,6 +50,11 @@ int Writer::act(const Gate& gate, StabilizerState& on) const {
 
 Writer::Writer(const Form& form, Int microseconds, Manner manner)
     : phase(form.phase), sums_(form.sums()), microseconds_(microseconds), manner_(manner) {
+    if (manner == Manner::between) {
+        wires_ = std::make_unique<Wires>(form, sums_);
+        phase = form.read_phase;
+        return;
+    }
     if (manner == Manner::frames) groupings_ = 2;  // there strings become diagonal, and controls would only be in the way
     for (const Rotation& one : form.rotations) waiting_.push_back({{one.pauli, false}, one.angle, 0, one.layer});
     const Tableau& tableau = form.tableau();
@@ -61,6 +66,11 @@ Writer::Writer(const Form& form, Int microseconds, Manner manner)
 }
 
 Writer::State Writer::advance() {
+    if (wires_) {
+        if (between_gates()) return State::busy;
+        finish();
+        return State::done;
+    }
     if (groupings_ < 2) {
         if (!grouping_) grouping_ = std::make_unique<Grouping>(std::move(waiting_), controls_, x_, z_, !groupings_);
         if (!grouping_->advance()) waiting_ = grouping_->result(), grouping_.reset(), ++groupings_;

@@ -11,6 +11,7 @@
 
 #include "planner/form/form.hpp"
 #include "planner/form/write/grouping.hpp"
+#include "planner/form/write/wires.hpp"
 
 namespace qx::form {
 
@@ -48,8 +49,8 @@ std::vector<Gate> clifford_gates(std::vector<SignedPauli> x, std::vector<SignedP
 
 // frames: a string becomes diagonal when it is first used, and what takes it there stays. back: what takes a string to one
 //   wire is undone behind it. local: the same, but H stay on a wire where the next strings are then diagonal or flip fewer
-//   wires. moves: the same with CX.
-enum class Manner : Int { local, moves, frames, back };
+//   wires. moves: the same with CX. between: not the form, but what was read, whose gates on several wires stay.
+enum class Manner : Int { local, moves, frames, back, between };
 
 class Writer {
   public:
@@ -82,6 +83,12 @@ class Writer {
         int gates() const { return (y != 0) + (targets != 0); }  // beside the H
     };
 
+    // Of a wire: what X, Z and Y are now, the frame's number, and the number of its next item.
+    struct WireFrame {
+        SignedPauli x, z, y;
+        std::size_t at = 0, next = 0;
+    };
+
     std::size_t looked_at() const;
     bool is_free(std::size_t place);
     void run();
@@ -109,8 +116,23 @@ class Writer {
     bool stay();
     double flips(Mask h, Mask y) const;
     bool move(double least);
+    // between.cpp
+    bool between_gates();
+    void begin_between();
+    void choose_frames(int wire);
+    void change_frame(const Gate& gate, bool written);
+    SignedPauli in_frames(const Pauli& of) const;
+    void write_item(const WireItem& item);
+    void write_reflection(SignedPauli a, SignedPauli b);
+    void undo(const std::vector<Gate>& around);
 
-    const Sums& sums_;
+    Sums sums_;
+    std::unique_ptr<Wires> wires_;
+    std::vector<std::vector<unsigned char>> frames_of_;  // for each wire, of each of its items
+    std::vector<WireFrame> frame_of_;
+    std::vector<std::array<unsigned char, 2>> written_as_;  // of each item, how its operators are written on a wire
+    std::size_t next_item_ = 0;
+    int chosen_ = 0;  // how often the frames of a wire have been chosen
     std::vector<Waiting> waiting_;  // in the frame of now, from `begin_` on
     Controls controls_;
     std::vector<QuarterTurns> turns_;

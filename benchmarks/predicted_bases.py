@@ -1,0 +1,171 @@
+"""Predicted times in the bases of machines, over that of the circuit as it is written:
+
+    python -m benchmarks.predicted_bases [--machine gpu cpu] [--mqt 16 20 | --qasm FOLDER] [--levels 0 1 3] [--only qft]
+
+A time is that of the plan which runs: of the circuit as it came, or of what is written of its form in the manner that
+is fastest by prediction (`run.written_out`), where all may be compared since the circuit comes again. The GPU is one
+H200, with 28 qubits, the CPU one thread, with 20; both start from |0…0⟩ in complex64. Circuits are the families of the
+planner's counts, the algorithms of MQT Bench with so many qubits, or files in OpenQASM 2. Printed are a row for each
+circuit, and for each basis and level the geometric mean and the worst. Circuits of more gates than ``--most`` are left
+out.
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+from statistics import geometric_mean
+from typing import NamedTuple, cast
+
+import numpy as np
+from qiskit import QuantumCircuit, transpile
+
+from benchmarks.bases import algorithms, families
+from qsim_ex import thresholds
+from qsim_ex.circuit.circuit import Circuit
+from qsim_ex.circuit.ops import Unitary
+from qsim_ex.devices.memory import state_bytes
+from qsim_ex.planning.cost.rates import cpu_rates
+from qsim_ex.planning.planner import make_plan
+from qsim_ex.planning.written import Manner, written_out
+from qsim_ex.steps import Layout
+from qsim_ex.steps.compiled import arrays_of
+from qsim_ex_provider.translation.circuits import translate
+from tools.golden_counts import MACHINES, Machine
+
+BASES: dict[str, tuple[str, ...]] = {
+    "cx": ("rz", "sx", "x", "cx"),
+    "cz": ("rz", "sx", "x", "cz"),
+    "r cz": ("r", "cz"),
+    "rzz": ("rx", "ry", "rz", "rzz"),
+    "u cz": ("u", "cz"),
+}
+
+
+def _one_thread() -> Machine:
+    return replace(MACHINES["cpu single"], rates=cpu_rates(MACHINES["cpu single"].shape, threads=1))
+
+
+WIDTHS = {"gpu": 28, "cpu": 20}
+
+
+class Time(NamedTuple):
+    """Predicted milliseconds, and of what: "came", or the manner in which the form was written."""
+
+    ms: float
+    way: str
+
+    def __str__(self) -> str:
+        return f"{self.ms:.3g} {self.way}"
+
+
+def milliseconds(circuit: Circuit, machine: Machine) -> float:
+    """Return how long native code predicts that a circuit takes from |0…0⟩."""
+    wires = circuit.num_qubits
+    instructions, start = cast(tuple[Unitary, ...], circuit.instructions), Layout.identity(wires)
+    steps = make_plan(instructions, wires, start, machine.shape, (1 << wires) - 1, place=True).steps
+    arrays = arrays_of(steps) if steps else None
+    return 2e3 * state_bytes(wires, np.dtype(np.complex64)) / machine.rates.memory * arrays.passes if arrays else 0.0
+
+
+def fastest(circuit: Circuit, machine: Machine, zeros: bool) -> Time:
+    """Return the time of what runs."""
+    came, now, gates = milliseconds(circuit, machine), thresholds.now, circuit.num_gates
+    best = Time(came, "came")
+    if 1e3 * came < now.written_microseconds or 1e6 * came < now.written_nanoseconds * gates:
+        return best
+    most = min(gates // now.gates_of_a_rotation, now.written_rotations)
+    first = written_out(circuit, most_rotations=most, microseconds=int(1e3 * came), zeros=zeros)
+    for manner in Manner if first else ():
+        written = first.again(manner) if first else None
+        if written is None:
+            continue
+        found = milliseconds(written.circuit(circuit.operands), machine)
+        if found < machine.rates.surely * came and found < best.ms:
+            best = Time(found, manner.name.lower())
+    return best
+
+
+def files(folder: Path) -> Iterator[tuple[str, QuantumCircuit]]:
+    """Yield the circuits of files in OpenQASM 2, without their measurements."""
+    for path in sorted(folder.glob("**/*.qasm")):
+        made = QuantumCircuit.from_qasm_file(str(path))
+        made.remove_final_measurements()
+        yield path.stem, made
+
+
+def row(
+    circuit: QuantumCircuit, machine: Machine, bases: Sequence[str], levels: Sequence[int], zeros: bool
+) -> Iterator[tuple[str, Time]]:
+    """Yield the times of a circuit, as it is written and in each basis at each level."""
+    yield "as", fastest(translate(circuit), machine, zeros)
+    for basis in bases:
+        for level in levels:
+            made = transpile(circuit, basis_gates=list(BASES[basis]), optimization_level=level, seed_transpiler=1)
+            yield f"{basis} {level}", fastest(translate(made), machine, zeros)
+
+
+def table(
+    circuits: Iterator[tuple[str, QuantumCircuit]],
+    machine: Machine,
+    bases: Sequence[str],
+    levels: Sequence[int],
+    most: int,
+    zeros: bool,
+) -> None:
+    """Print a row for each circuit, and for each basis and level the mean and the worst."""
+    over: dict[str, dict[str, float]] = {}
+    as_written: list[float] = []
+    for name, circuit in circuits:
+        flat = transpile(circuit, basis_gates=["u", "cx"], optimization_level=0)
+        if not 0 < flat.size() <= most or not translate(circuit).structure.only_gates:
+            print(f"{name}: left out, {flat.size()} gates or others", flush=True)
+            continue
+        times = dict(row(circuit, machine, bases, levels, zeros))
+        own = times.pop("as")
+        if not own.ms:
+            continue
+        as_written.append(own.ms)
+        for basis, time in times.items():
+            over.setdefault(basis, {})[name] = time.ms / own.ms
+        text = " | ".join(f"{basis} {time} ({time.ms / own.ms:.2f})" for basis, time in times.items())
+        print(f"{name}: {own} | {text}", flush=True)
+    if as_written:
+        print(f"as written: {len(as_written)} circuits, mean {geometric_mean(as_written):.3g} ms")
+    for basis, ratios in over.items():
+        worst = sorted(ratios, key=lambda name: -ratios[name])[:6]
+        mean = math.exp(sum(map(math.log, ratios.values())) / len(ratios))
+        print(f"{basis}: {mean:.3f}; worst", ", ".join(f"{name} {ratios[name]:.2f}" for name in worst), flush=True)
+
+
+def main() -> None:
+    """Run the command line."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--machine", nargs="*", choices=WIDTHS, default=list(WIDTHS))
+    parser.add_argument("--mqt", nargs="*", type=int, default=[])
+    parser.add_argument("--qasm", type=Path)
+    parser.add_argument("--bases", nargs="*", choices=BASES, default=list(BASES))
+    parser.add_argument("--levels", nargs="*", type=int, default=[0, 1, 3])
+    parser.add_argument("--only", nargs="*", default=[])
+    parser.add_argument("--most", type=int, default=60_000)
+    parser.add_argument(
+        "--short", action="store_true", help="forms are written of runs that would be too short for it, too"
+    )
+    parser.add_argument("--any-state", action="store_true", help="what is written is to do for any state")
+    given = parser.parse_args()
+    limits = {"written_microseconds": 0, "written_nanoseconds": 0} if given.short else {}
+    with thresholds.instead(**limits):
+        for name in given.machine:
+            machine = MACHINES["gpu single"] if name == "gpu" else _one_thread()
+            for wires in given.mqt or [WIDTHS[name]]:
+                drawn = algorithms(wires) if given.mqt else files(given.qasm) if given.qasm else families(wires)
+                print(f"# {name}, {wires} qubits" + ", MQT Bench" * bool(given.mqt), flush=True)
+                chosen = ((one, made) for one, made in drawn if not given.only or one in given.only)
+                table(chosen, machine, given.bases, given.levels, given.most, not given.any_state)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,61 @@
+// A circuit between its gates on several wires: Clifford gates of one wire are moved behind everything, and no others.
+//
+// What is left are rotations, and reflections (1 + A + B - AB)/2 about two Pauli operators of two wires, each of which is
+// CZ, CX, or such a gate in another frame. So a circuit of CX comes back from one of CZ, H, and turns, whatever these are.
+// Two equal reflections cancel, and make rotations between them ones about other strings.
+#pragma once
+
+#include "planner/form/form.hpp"
+#include "planner/form/gates/turn.hpp"
+
+namespace qx::form {
+
+// exp(-i angle/2 A), of whose angle `quarters` quarter turns are a Clifford operator's; or, where there is B, a reflection.
+struct WireItem {
+    Pauli a, b;
+    Angle angle;
+    int quarters = 0;
+    bool gone = false;
+
+    bool reflects() const { return !b.is_identity(); }
+    Mask wires() const { return a.x | a.z | b.x | b.z; }
+    bool commutes(const WireItem& other) const {
+        return !(anticommute(a, other.a) || anticommute(a, other.b) || anticommute(b, other.a) || anticommute(b, other.b));
+    }
+};
+
+class Wires {
+  public:
+    // A form, which stays where it is; the sums of its angles, to which those of others are added.
+    Wires(const Form& form, Sums& sums);
+
+    // Reads what was read when the form was found, some at a time; returns whether there is more.
+    bool advance();
+
+    std::vector<WireItem> items;
+    std::vector<std::vector<Index>> on_wire;  // for each wire the items on it, some of which are gone
+    Tableau local;                            // the operator behind them, of gates on one wire each
+    // In eighths of a turn, the phase of all Clifford gates; see `StabilizerState::first_phase`.
+    int first_phase() const { return state_.first_phase(); }
+
+  private:
+    bool take_turns(std::size_t begin, std::size_t end);
+    void take(const Pauli& about, const Angle& angle);
+    void rotate(const Pauli& about, const Angle& angle);
+    void shorten(int wire);
+    void turn(const Pauli& about, int quarters);
+    void leave(const Pauli& about, int quarters);
+    void reflect(const Pauli& about, int quarters);
+    bool swap(const WireItem& own);
+    void append(const WireItem& item);
+    void pull_through(WireItem& rotation, Index number, const WireItem& reflection);
+    template <class Visit>
+    void back(Mask wires, const Visit& visit) const;
+
+    const Form& form_;
+    Sums& sums_;
+    std::size_t next_ = 0;
+    StabilizerState state_;
+};
+
+}  // namespace qx::form
