@@ -6,6 +6,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <cstdio>
 #include <random>
 #include <thread>
 #include <vector>
@@ -82,6 +83,9 @@ TEST_CASE("a call lasts about as long as it may, and notes whether its time was 
     CHECK(next >= 2);  // a millisecond each, and far more on a busy machine
     CHECK(next <= 50);
     CHECK(qx::thresholds.slice_microseconds.sides() == qx::Threshold::beyond);
+    qx::thresholds.slice_microseconds.forget();
+    CHECK(qx::share({0, 1, 1, 1}, pause) == 1);  // it is over, but nothing is left
+    CHECK(qx::thresholds.slice_microseconds.sides() == qx::Threshold::within);
 }
 
 TEST_CASE("a call that runs out of time returns the first chunk that was not called, after one at least") {
@@ -118,6 +122,12 @@ TEST_CASE("two callers share work at once, and each gets its own chunks") {
     }
 }
 
+TEST_CASE("small jobs one after another, for whose tickets many threads contend, all end with every chunk called once") {
+    std::atomic<Int> calls{0};
+    for (int run = 0; run < 5000; ++run) CHECK(qx::share({0, 9, 8, 0}, [&](Int) { ++calls; }) == 9);
+    CHECK(calls == 9 * 5000);
+}
+
 TEST_CASE("ranges make up all items, whatever an item weighs, and a call goes on where the one before ended") {
     for (const Int size : {1, 2, 1000, 100000})
         for (const Int each : {1, 100, 1 << 20})
@@ -146,6 +156,24 @@ TEST_CASE("scratch memory is on a cache line, the same for each call of a thread
     std::thread([&] { beside = qx::scratch(100); }).join();
     CHECK(beside != large);
 }
+
+#if defined(__linux__)
+TEST_CASE("scratch memory of a thread ends with it") {
+    const auto pages = [] {  // of all addresses of this process
+        long found = 0;
+        std::FILE* file = std::fopen("/proc/self/statm", "r");
+        REQUIRE(file);
+        CHECK(std::fscanf(file, "%ld", &found) == 1);
+        std::fclose(file);
+        return found;
+    };
+    constexpr std::size_t bytes = std::size_t{1} << 27;
+    constexpr int threads = 40;
+    const long before = pages();
+    for (int k = 0; k < threads; ++k) std::thread([&] { CHECK(qx::scratch(bytes) != nullptr); }).join();
+    CHECK(pages() - before < threads / 2 * static_cast<long>(bytes >> 12));
+}
+#endif
 
 TEST_CASE("arrays keep their items when they grow, and begin on a cache line") {
     qx::Array<Int> array(3, 7);

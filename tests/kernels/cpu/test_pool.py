@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import signal
+import subprocess
+import sys
 import threading
 import time
 
@@ -106,6 +108,27 @@ def test_a_forked_child_shares_work() -> None:
         os._exit(not same or os.waitpid(grandchild, 0)[1] != 0)
     assert os.waitpid(child, 0)[1] == 0
     np.testing.assert_array_equal(turned(state()), wanted)
+
+
+FORKED = """
+import os
+import numpy as np
+from qsim_ex.kernels.cpu import copies
+
+source = np.ones(1 << 21)
+copies.copy(np.empty_like(source), source, 2)
+child = os.fork()
+if child == 0:
+    copies.copy(np.empty_like(source), source, 2)
+    os._exit(len(os.listdir("/proc/self/task")))
+assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 2
+"""
+
+
+@pytest.mark.skipif(not os.path.isdir("/proc/self/task"), reason="a system that does not list threads")
+def test_a_child_starts_threads_although_work_was_shared_once() -> None:
+    """A child that is forked after a single shared call begins a thread of its own for the next one."""
+    subprocess.run([sys.executable, "-c", FORKED], check=True)
 
 
 def test_ctrl_c_ends_a_long_sweep() -> None:

@@ -76,3 +76,13 @@ TEST_CASE("bits that nothing mixes are those that are far first, whichever they 
     CHECK((division.far & (unit(1) | unit(3) | unit(5))) == 0);
     CHECK(count(division.far) == 3);
 }
+
+TEST_CASE("bits of a new state that all are local have their own places below the slice") {
+    Drawn drawn(3, size);
+    const std::vector<Piece> work{drawn.turn(0), drawn.turn(5), drawn.cx(0, 6)};
+    for (const int slice : {1, 2, 3}) {
+        Division division;
+        REQUIRE(divided(work, levels_of(size, 0, slice), below(size), division) == Divider::State::done);
+        CHECK(division.low == below(slice));
+    }
+}
