@@ -113,13 +113,14 @@ def test_a_forked_child_shares_work() -> None:
 FORKED = """
 import os
 import numpy as np
-from qsim_ex.kernels.cpu import copies
+from qsim_ex.native.library import function
 
-source = np.ones(1 << 21)
-copies.copy(np.empty_like(source), source, 2)
+source, target = np.ones(1 << 19), np.empty(1 << 19)
+call = target.ctypes.data, source.ctypes.data, source.nbytes, 0, 2, 0  # by two threads, without a limit of time
+function("copy")(*call)
 child = os.fork()
 if child == 0:
-    copies.copy(np.empty_like(source), source, 2)
+    function("copy")(*call)
     os._exit(len(os.listdir("/proc/self/task")))
 assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 2
 """
