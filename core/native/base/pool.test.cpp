@@ -36,6 +36,19 @@ Bytes drawn(Int size, unsigned seed) {
 
 char& at(Bytes& of, Int place) { return of[static_cast<std::size_t>(place)]; }
 
+#if defined(__linux__)
+// Returns a number that the system tells of this process: a word of a file, counted from 0.
+long word_of(const char* name, int place) {
+    long found = 0;
+    std::FILE* file = std::fopen(name, "r");
+    REQUIRE(file);
+    while (place-- > 0) CHECK(std::fscanf(file, "%*s") == 0);
+    CHECK(std::fscanf(file, "%ld", &found) == 1);
+    std::fclose(file);
+    return found;
+}
+#endif
+
 // Calls `test` with pieces of one byte, of some, and of more than there are.
 template <class Test>
 void with_pieces(const Test& test) {
@@ -158,15 +171,18 @@ TEST_CASE("scratch memory is on a cache line, the same for each call of a thread
 }
 
 #if defined(__linux__)
+TEST_CASE("threads are started once, and serve all later calls") {
+    const auto threads = [] { return word_of("/proc/self/stat", 19); };
+    const auto nothing = [](Int) {};
+    qx::share({0, 100, 6, 0}, nothing);
+    const long before = threads();
+    CHECK(before > 5);
+    for (int run = 0; run < 50; ++run) qx::share({0, 100, 6, 0}, nothing);
+    CHECK(threads() == before);
+}
+
 TEST_CASE("scratch memory of a thread ends with it") {
-    const auto pages = [] {  // of all addresses of this process
-        long found = 0;
-        std::FILE* file = std::fopen("/proc/self/statm", "r");
-        REQUIRE(file);
-        CHECK(std::fscanf(file, "%ld", &found) == 1);
-        std::fclose(file);
-        return found;
-    };
+    const auto pages = [] { return word_of("/proc/self/statm", 0); };  // of all addresses of this process
     constexpr std::size_t bytes = std::size_t{1} << 27;
     constexpr int threads = 40;
     const long before = pages();
