@@ -20,7 +20,9 @@ def test_an_owner_that_ctrl_c_met_before_it_began_ends_in_silence(owner: type) -
     owner.__new__(owner).__del__()
 
 
-FREES = "plan_free_keys plan_free_programs plan_free_launches sweeps_free form_free writer_free plan_free_encoded plan_free"
+FREES = (
+    "plan_free_keys plan_free_programs plan_free_launches sweeps_free form_free writer_free plan_free_encoded plan_free"
+)
 
 
 @pytest.mark.parametrize("name", FREES.split())

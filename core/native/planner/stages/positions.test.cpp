@@ -92,3 +92,15 @@ TEST_CASE("known zeros come near by another name, which moves nothing") {
     std::sort(at.begin(), at.end());
     for (int bit = 0; bit < size; ++bit) CHECK(at[static_cast<std::size_t>(bit)] == bit);
 }
+
+TEST_CASE(
+    "of bits that nothing needs, a fresh one is local, where it halves the work, before it is a device bit, which idles") {
+    const Levels levels{4, 1, 1, 0, false, {}};
+    Division division;
+    division.low = 1;
+    Positions positions(size, levels, 0b11110000, division, {});
+    positions.migrate(0b111, {0b111}, {0b111}, {});
+    CHECK(count(positions.local()) == 4);
+    CHECK((positions.local() & 0b11110000) != 0);
+    CHECK((positions.window() & ~positions.local()) == 0b1000);
+}
