@@ -8,6 +8,7 @@ import subprocess
 import sys
 import threading
 import time
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -126,7 +127,7 @@ assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 2
 """
 
 
-@pytest.mark.skipif(not os.path.isdir("/proc/self/task"), reason="a system that does not list threads")
+@pytest.mark.skipif(not Path("/proc/self/task").is_dir(), reason="a system that does not list threads")
 def test_a_child_starts_threads_although_work_was_shared_once() -> None:
     """A child that is forked after a single shared call begins a thread of its own for the next one."""
     subprocess.run([sys.executable, "-c", FORKED], check=True)
