@@ -124,6 +124,21 @@ PROVED: Mapping[tuple[str, str, str], str] = {
         "qx::Array<double> memory(width * (2 * of.num_above + 4));",
     ): "nothing reads or writes what is behind the memory for three more rows",
     (
+        f"{_NATIVE}planner/locality.cpp",
+        "closes |= Mask{count(of_[bit].mixing) > capacity_} << (bit & 63);",
+        "closes |= Mask{count(of_[bit].mixing) > capacity_} >> (bit & 63);",
+    ): "a scan that does not end early finds reasons of more bits than are added, and nothing takes those",
+    (
+        f"{_NATIVE}planner/plan.cpp",
+        "staging_.reset();",
+        ";",
+    ): "what made the stages is not asked again, and its memory is given back with the planner",
+    (
+        f"{_NATIVE}planner/stages/linear_division.cpp",
+        "const std::vector<WorkOutline> seen = outlines(candidate_->work, candidate_->work.size(), false, false);",
+        "const std::vector<WorkOutline> seen = outlines(candidate_->work, candidate_->work.size(), false, true);",
+    ): "work in a CNOT frame all runs in sweeps",
+    (
         f"{_NATIVE}readers/operations.cpp",
         "for (Int k = 0; k < count; ++k)",
         "for (Int k = 0; k <= count; ++k)",
