@@ -28,7 +28,9 @@ Mask left_low(const std::vector<WorkOutline>& work, Mask low) {
     for (std::size_t k = 2; k < work.size(); ++k) behind.push_back(static_cast<Index>(k));
     Reasons reasons;
     const Directions every{below(8)};
-    return next_low(ready, Pending::of(work, &behind), {0b1111}, {low}, every, every, shape, reasons).units;
+    Directions lowest{low};
+    next_low(ready, Pending::of(work, &behind), {0b1111}, lowest, every, every, shape, reasons);
+    return lowest.units;
 }
 
 }  // namespace
