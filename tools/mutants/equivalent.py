@@ -9,6 +9,7 @@ from tools.mutants.mutant import Mutant
 _ENGINE = "core/qsim_ex/"
 _SIMULATED = "return _simulated(over_ranks.quiet(ranks, call), inputs,"
 _SQUARE = "if not (len(shape) == 2 and shape[0] == shape[1] <= thresholds.now.checked_rows"
+_NATIVE = "core/native/"
 
 PROVED: Mapping[tuple[str, str, str], str] = {
     (f"{_ENGINE}program/simplified.py", "before = -1", "before = - 2"): "any number below the least length, 0, does",
@@ -67,6 +68,91 @@ PROVED: Mapping[tuple[str, str, str], str] = {
         f"{_SQUARE} and shape[0].bit_count() == 1):",
         f"{_SQUARE} and shape[ 1].bit_count() == 1):",
     ): "both lengths are equal where that is asked",
+    (
+        f"{_NATIVE}base/memory.cpp",
+        "__builtin_prefetch(mine + at + ahead, 1);",
+        ";",
+    ): "which line of a cache is asked for early changes no value",
+    (
+        f"{_NATIVE}base/memory.cpp",
+        "__builtin_prefetch(mine + at + ahead, 1);",
+        "__builtin_prefetch(mine + at - ahead, 1);",
+    ): "which line of a cache is asked for early changes no value",
+    (
+        f"{_NATIVE}base/memory.cpp",
+        "return 0;",
+        "return 1;",
+    ): "the line is compiled where the system has no name for its last cache, and Linux has one",
+    (
+        f"{_NATIVE}base/pool.cpp",
+        "for (int k = 0; k < threads; ++k) __ulock_wake(compare_and_wait, &word, 0);",
+        "for (int k = 0; k < threads; --k) __ulock_wake(compare_and_wait, &word, 0);",
+    ): "the line is compiled for macOS alone",
+    (
+        f"{_NATIVE}base/pool.cpp",
+        "++sleepers;",
+        "--sleepers;",
+    ): "the count falls by two for each sleep, so it is not 0 once a thread sleeps, and only that is asked",
+    (
+        f"{_NATIVE}base/pool.cpp",
+        "Int chunks = 0;",
+        "Int chunks = 1;",
+    ): "who shares work writes the number before there are tickets, without which nobody reads it",
+    (
+        f"{_NATIVE}base/pool.cpp",
+        "if (sleepers.load() != 0) wake(state, 1);",
+        "if (sleepers.load() != 0) wake(state, 2);",
+    ): "one thread at most sleeps over the state of a slot: its caller",
+    (
+        f"{_NATIVE}base/pool.cpp",
+        "if (pool.sleepers.load() != 0) wake(pool.calls, 2);",
+        "if (pool.sleepers.load() != 0) wake(pool.calls, 3);",
+    ): "a thread that is woken without a ticket for it sleeps again",
+    (
+        f"{_NATIVE}base/refusal.cpp",
+        "void* found = bytes > most || refuses() ? nullptr : aligned_alloc(line, in_lines(bytes));",
+        "void* found = bytes >= most || refuses() ? nullptr : aligned_alloc(line, in_lines(bytes));",
+    ): "half of all addresses is more than the system grants, so this many bytes are refused by it or by us",
+    (
+        f"{_NATIVE}kernels/gradients/pauli_products.cpp",
+        "Weights found{true, true};",
+        "Weights found{true, false};",
+    ): "where all weights lie in the first vector, the transform that is left out else copies it to each vector",
+    (
+        f"{_NATIVE}kernels/sums.cpp",
+        "qx::Array<double> memory(width * (2 * of.num_above + 3));",
+        "qx::Array<double> memory(width * (2 * of.num_above + 4));",
+    ): "nothing reads or writes what is behind the memory for three more rows",
+    (
+        f"{_NATIVE}planner/locality.cpp",
+        "closes |= Mask{count(of_[bit].mixing) > capacity_} << (bit & 63);",
+        "closes |= Mask{count(of_[bit].mixing) > capacity_} >> (bit & 63);",
+    ): "a scan that does not end early finds reasons of more bits than are added, and nothing takes those",
+    (
+        f"{_NATIVE}planner/plan.cpp",
+        "staging_.reset();",
+        ";",
+    ): "what made the stages is not asked again, and its memory is given back with the planner",
+    (
+        f"{_NATIVE}planner/stages/linear_division.cpp",
+        "const std::vector<WorkOutline> seen = outlines(candidate_->work, candidate_->work.size(), false, false);",
+        "const std::vector<WorkOutline> seen = outlines(candidate_->work, candidate_->work.size(), false, true);",
+    ): "work in a CNOT frame all runs in sweeps",
+    (
+        f"{_NATIVE}readers/operations.cpp",
+        "for (Int k = 0; k < count; ++k)",
+        "for (Int k = 0; k <= count; ++k)",
+    ): "a mask of arguments has no bit behind those of the gate's wires",
+    (
+        f"{_NATIVE}readers/structure.cpp",
+        "if (!(acted & ~groups[k])) return;",
+        "if (!(acted | ~groups[k])) return;",
+    ): "what follows joins wires with the group that has them already, which changes nothing",
+    (
+        f"{_NATIVE}readers/structure_text.cpp",
+        "auto rest = static_cast<std::uint64_t>(number < 0 ? -number : number);",
+        "auto rest = static_cast<std::uint64_t>(number < 1 ? -number : number);",
+    ): "0 is its own negative",
 }
 """For a file, its lines and the mutant's lines: the reason that both do the same."""
 

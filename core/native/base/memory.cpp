@@ -18,7 +18,7 @@ qx::Int in_pieces(qx::Int bytes, qx::Int first, qx::Int threads, qx::Int microse
                   chunks = (bytes + piece - 1) / piece;
     qx::Int next = qx::share({first, chunks, threads, microseconds}, [&](qx::Int chunk) {
         qx::Int begin = chunk * piece, left = bytes - begin;
-        function(begin, static_cast<std::size_t>(left < piece ? left : piece));
+        function(begin, static_cast<std::size_t>(std::min(left, piece)));
     });
     return next < chunks ? next : 0;
 }

@@ -101,17 +101,18 @@ struct alignas(64) Slot {
         } while (!expired());
     }
 
-    // Works as a helper if there is a ticket; returns whether there was one.
+    // Takes a ticket, if there is one, and works as a helper; returns whether there was one.
     bool help() {
         std::uint32_t seen = state.load();
-        do {
-            if ((seen & tickets) == 0) return false;
-        } while (!state.compare_exchange_weak(seen, seen - 1 + helper));
-        if ((seen & tickets) > 1) call_helpers();
-        if (!expired() && (!scratch || qx::scratch(scratch))) work();
-        state.fetch_sub(helper);
-        if (sleepers.load() != 0) wake(state, 1);
-        return true;
+        while (seen & tickets)
+            if (state.compare_exchange_weak(seen, seen - 1 + helper)) {
+                if ((seen & tickets) > 1) call_helpers();
+                if (!expired() && (!scratch || qx::scratch(scratch))) work();
+                state.fetch_sub(helper);
+                if (sleepers.load() != 0) wake(state, 1);
+                return true;
+            }
+        return false;
     }
 
     void close() {
@@ -146,26 +147,28 @@ void* serve(void*) {
 // A forked child has none of its parent's threads.
 void forget() { new (&pool) Pool; }
 
+// Starts a thread; returns whether the system grants one.
+bool start_one() {
+    sigset_t all, before;  // signals are for Python's threads
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    pthread_t thread;
+    const bool started = pthread_create(&thread, nullptr, serve, nullptr) == 0;
+    pthread_sigmask(SIG_SETMASK, &before, nullptr);
+    if (started) pthread_detach(thread);
+    return started;
+}
+
 // Starts threads until there are `wanted`; fewer if the system refuses.
 void start(Int wanted) {
     static std::atomic<bool> registered{false};
     if (!registered.exchange(true)) pthread_atfork(nullptr, nullptr, forget);
     if (wanted > most_threads) wanted = most_threads;
-    for (Int have = pool.threads.load(); have < wanted;) {
-        if (!pool.threads.compare_exchange_weak(have, have + 1)) continue;
-        sigset_t all, before;  // signals are for Python's threads
-        sigfillset(&all);
-        pthread_sigmask(SIG_SETMASK, &all, &before);
-        pthread_t thread;
-        bool failed = pthread_create(&thread, nullptr, serve, nullptr) != 0;
-        pthread_sigmask(SIG_SETMASK, &before, nullptr);
-        if (failed) {
+    for (Int have = pool.threads.load(); have < wanted;)  // an exchange that fails says how many there are
+        if (pool.threads.compare_exchange_weak(have, have + 1) && !start_one()) {
             --pool.threads;
             return;
         }
-        pthread_detach(thread);
-        have = pool.threads.load();
-    }
 }
 
 Slot* free_slot() {

@@ -6,6 +6,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <cstdio>
 #include <random>
 #include <thread>
 #include <vector>
@@ -34,6 +35,19 @@ Bytes drawn(Int size, unsigned seed) {
 }
 
 char& at(Bytes& of, Int place) { return of[static_cast<std::size_t>(place)]; }
+
+#if defined(__linux__)
+// Returns a number that the system tells of this process: a word of a file, counted from 0.
+long word_of(const char* name, int place) {
+    long found = 0;
+    std::FILE* file = std::fopen(name, "r");
+    REQUIRE(file);
+    while (place-- > 0) CHECK(std::fscanf(file, "%*s") == 0);
+    CHECK(std::fscanf(file, "%ld", &found) == 1);
+    std::fclose(file);
+    return found;
+}
+#endif
 
 // Calls `test` with pieces of one byte, of some, and of more than there are.
 template <class Test>
@@ -82,6 +96,9 @@ TEST_CASE("a call lasts about as long as it may, and notes whether its time was 
     CHECK(next >= 2);  // a millisecond each, and far more on a busy machine
     CHECK(next <= 50);
     CHECK(qx::thresholds.slice_microseconds.sides() == qx::Threshold::beyond);
+    qx::thresholds.slice_microseconds.forget();
+    CHECK(qx::share({0, 1, 1, 1}, pause) == 1);  // it is over, but nothing is left
+    CHECK(qx::thresholds.slice_microseconds.sides() == qx::Threshold::within);
 }
 
 TEST_CASE("a call that runs out of time returns the first chunk that was not called, after one at least") {
@@ -118,6 +135,12 @@ TEST_CASE("two callers share work at once, and each gets its own chunks") {
     }
 }
 
+TEST_CASE("small jobs one after another, for whose tickets many threads contend, all end with every chunk called once") {
+    std::atomic<Int> calls{0};
+    for (int run = 0; run < 5000; ++run) CHECK(qx::share({0, 9, 8, 0}, [&](Int) { ++calls; }) == 9);
+    CHECK(calls == 9 * 5000);
+}
+
 TEST_CASE("ranges make up all items, whatever an item weighs, and a call goes on where the one before ended") {
     for (const Int size : {1, 2, 1000, 100000})
         for (const Int each : {1, 100, 1 << 20})
@@ -146,6 +169,27 @@ TEST_CASE("scratch memory is on a cache line, the same for each call of a thread
     std::thread([&] { beside = qx::scratch(100); }).join();
     CHECK(beside != large);
 }
+
+#if defined(__linux__)
+TEST_CASE("threads are started once, and serve all later calls") {
+    const auto threads = [] { return word_of("/proc/self/stat", 19); };
+    const auto nothing = [](Int) {};
+    qx::share({0, 100, 6, 0}, nothing);
+    const long before = threads();
+    CHECK(before > 5);
+    for (int run = 0; run < 50; ++run) qx::share({0, 100, 6, 0}, nothing);
+    CHECK(threads() == before);
+}
+
+TEST_CASE("scratch memory of a thread ends with it") {
+    const auto pages = [] { return word_of("/proc/self/statm", 0); };  // of all addresses of this process
+    constexpr std::size_t bytes = std::size_t{1} << 27;
+    constexpr int threads = 40;
+    const long before = pages();
+    for (int k = 0; k < threads; ++k) std::thread([&] { CHECK(qx::scratch(bytes) != nullptr); }).join();
+    CHECK(pages() - before < threads / 2 * static_cast<long>(bytes >> 12));
+}
+#endif
 
 TEST_CASE("arrays keep their items when they grow, and begin on a cache line") {
     qx::Array<Int> array(3, 7);

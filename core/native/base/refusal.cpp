@@ -33,6 +33,11 @@ __attribute__((tls_model("initial-exec"))) constinit thread_local Thread own{};
 std::atomic<Int> granted{-1};
 
 constexpr std::size_t line = 64;  // of a cache
+
+// Returns the bytes of a header that takes a line and of memory behind it, in whole lines.
+constexpr std::size_t in_lines(std::size_t bytes) { return (bytes + 2 * line - 1) / line * line; }
+static_assert(in_lines(0) == line && in_lines(1) == 2 * line && in_lines(line) == 2 * line);
+
 static_assert(sizeof(Block) % alignof(max_align_t) == 0, "memory behind a header is aligned as malloc aligns it");
 
 void leave(Block* block) {
@@ -100,8 +105,9 @@ Undo::~Undo() {
 }
 
 void* aligned_memory(std::size_t bytes) {
-    constexpr std::size_t most = std::numeric_limits<std::ptrdiff_t>::max() - 2 * line;
-    void* found = bytes > most || refuses() ? nullptr : aligned_alloc(line, (bytes + 2 * line - 1) / line * line);
+    // The system refuses more, but whole lines of it may be beyond all numbers.
+    constexpr std::size_t most = std::numeric_limits<std::ptrdiff_t>::max();
+    void* found = bytes > most || refuses() ? nullptr : aligned_alloc(line, in_lines(bytes));
     if (!found) refuse(bytes);
     return joined(found, line);
 }

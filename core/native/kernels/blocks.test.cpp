@@ -69,13 +69,18 @@ TEST_CASE("gather takes rows of columns out of a state, and scatter puts them ba
 }
 
 TEST_CASE("spread sets each row to its amplitude times the row that is held, neighbours among columns or not") {
-    for (const Int row_bits : {Int{0b00000101}, Int{0b11000000}}) {
-        const std::vector<Int> rows = values_of(row_bits), columns = values_of(~row_bits & (size - 1));
+    const Int cases[][3] = {// bits of rows, bits of columns, threads
+                            {0b00000101, 0b11111010, 2},
+                            {0b11000000, 0b00111111, 2},
+                            {0b11000000, 0b00000101, 1},   // 0, 1 and then a gap
+                            {0b11000000, 0b00010011, 1}};
+    for (const auto& [row_bits, column_bits, threads] : cases) {
+        const std::vector<Int> rows = values_of(row_bits), columns = values_of(column_bits);
         for (const std::size_t held : {0u, 2u}) {
             State state = drawn(2), amplitudes = drawn(3);
             const State before = state;
             qx_spread(state.data(), 0, rows.data(), 4, rows[held], columns.data(), amplitudes.data(),
-                      static_cast<Int>(columns.size()), 4, 0, 2, 0);
+                      static_cast<Int>(columns.size()), 4, 0, threads, 0);
             for (std::size_t r = 0; r < 4; ++r)
                 for (const Int column : columns) {
                     const auto expected = amplitudes[r] * before[static_cast<std::size_t>(rows[held] + column)];

@@ -186,10 +186,12 @@ void write_probabilities(const double* state, Int wires, double* out) {
     for (Int v = 0; v < values; ++v) out[v] = out[v] > 0.0 ? out[v] : 0.0;  // rounding leads a little below 0
 }
 
+constexpr Int NONE = -1;
+
 // For each operation the one that always follows it on the same wires, if there is one and it is applied often enough
-// that multiplying both matrices takes less time than applying both; else −1. A gate and its noise are such a pair.
+// that multiplying both matrices takes less time than applying both; else NONE. A gate and its noise are such a pair.
 void find_followers(const Request& given, Int* followers) {
-    constexpr Int NONE = -1, UNKNOWN = -2;
+    constexpr Int UNKNOWN = -2;
     qx::Array<Int> uses(given.num_ops, 0);
     for (Int number = 0; number < given.num_ops; ++number) followers[number] = UNKNOWN;
     for (Int k = 0; k < given.num_steps; ++k) {
@@ -253,7 +255,7 @@ void run(const Request& given, Int binding) {
     find_followers(given, followers.begin());
     Int joint_floats = 0;
     for (Int number = 0; number < given.num_ops; ++number)
-        if (followers[number] >= 0) {
+        if (followers[number] != NONE) {
             joint[number] = joint_floats;
             joint_floats += Int{1} << 4 * given.ops[number].wires;
         }

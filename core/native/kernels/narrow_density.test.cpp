@@ -91,7 +91,7 @@ TEST_CASE("probabilities are the diagonal of the density matrix, of gates and ch
             std::mt19937_64 random(seed);
             const Int num_wires = 2 + seed % 3;
             std::vector<Operation> gates;
-            for (Int wire = 0; wire < num_wires; ++wire) gates.push_back({{wire}, {unitary(random, 1)}});
+            for (Int wire = num_wires; wire-- > 0;) gates.push_back({{wire}, {unitary(random, 1)}});
             gates.push_back({{0, num_wires - 1}, {unitary(random, 2)}});
             const Operation channel{{num_wires - 1}, damping(0.2)};
             std::vector<Int> ops, forms;
@@ -113,11 +113,15 @@ TEST_CASE("probabilities are the diagonal of the density matrix, of gates and ch
             kraus.insert(kraus.end(), channel.kraus[1].begin(), channel.kraus[1].end());
             double transfer[16] = {};
             pauli_transfer_sets[0](kraus.data(), 2, 1, transfer);
-            for (int round = 0; round < 4; ++round) {  // often enough that a gate and the channel behind it are multiplied
-                for (std::int32_t k = 0; k <= static_cast<std::int32_t>(gates.size()); ++k) steps.push_back(k);
-                for (const Operation& of : gates) rho = after(rho, num_wires, of);
-                rho = after(rho, num_wires, channel);
-            }
+            // The channel is behind all gates or behind the first one, which is on its wire, and this often enough that
+            // both are multiplied.
+            const std::size_t channel_at = seed % 2 ? 1 : gates.size();
+            for (int round = 0; round < 4; ++round)
+                for (std::size_t place = 0; place <= gates.size(); ++place) {
+                    const std::size_t number = place == channel_at ? gates.size() : place - (place > channel_at);
+                    steps.push_back(static_cast<std::int32_t>(number));
+                    rho = after(rho, num_wires, number < gates.size() ? gates[number] : channel);
+                }
             const Int begin = 0, count = static_cast<Int>(gates.size()) + 1;
             std::vector<double> found(std::size_t{1} << num_wires);
             const auto address = [](const void* of) { return reinterpret_cast<Int>(of); };

@@ -222,7 +222,6 @@ void Planner::take(StageAttempt& made) {
     if (on_levels_->place) start = moved(start, made.positions.starts());
     end = moved(end, homes);
     context = std::move(made.candidate.context), program_ = std::move(made.candidate.program), steps = std::move(made.steps);
-    lows = shape_.low;
     for (const StageRow& stage : made.stages) {
         const Motion& motion = stage.motion;
         stages.insert(stages.end(), {static_cast<Int>(stage.end), static_cast<Int>(stage.fresh), motion.kind,

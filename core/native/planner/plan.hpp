@@ -65,7 +65,7 @@ class Planner : public PlanSteps {
 
     Layout start, end;
     bool reordered = false, floats = false, linear = false;
-    int lows = 0;  // how many bits are lowest
+    int lows = 0;  // of a plan for one device, how many bits are lowest
     // On several levels: of each stage the end of its steps, the fresh positions, the kind of motion, and how many pairs of
     // positions, these pairs, how many bits, these bits. Whether parities are far; and the index bits that are fresh in the
     // end.

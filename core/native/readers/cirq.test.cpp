@@ -94,6 +94,24 @@ TEST_CASE("operations of other classes, symbols, gates without a row and gates o
     CHECK_FALSE(qx::python::fake::raised);
 }
 
+TEST_CASE("operations on no qubit, or on more than a key has room for, are left to Python without their qubits") {
+    Circuit of;
+    const std::vector<Object*>& w = of.wires;
+    of.add(of.heap.add({of.cx}), {});
+    of.add(of.heap.add({of.cx}), {w[0], w[1], w[2], of.heap.add({}), of.heap.add({})});
+    of.add(of.power(1), {w[2]});
+    const Read found(of);
+    CHECK(found.status == 0);
+    REQUIRE(found.arrays.num_others == 2);
+    for (std::size_t k = 0; k < 2; ++k) {
+        CHECK(found.others[k] == static_cast<Int>(k));
+        CHECK(found.other_wires[k] == 0);
+    }
+    CHECK(of.distinct->items.size() == 5);
+    REQUIRE(found.arrays.num_keys == 1);
+    CHECK(found.keys[0] == qx::on_wire(2, 0));
+}
+
 TEST_CASE("an exception that an operation raises ends the reading") {
     Circuit of;
     of.add(of.power(1), {of.wires[0]});

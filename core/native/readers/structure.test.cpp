@@ -53,6 +53,21 @@ TEST_CASE("wires are mixed by matrices, acted on by reads and conditions, and jo
     CHECK(of.wires(6) == std::vector<Int>{0b100011, 0b111111, 1});
 }
 
+TEST_CASE("looking ends where all wires are mixed and joined, and no earlier") {
+    Operations mixed;
+    for (const int wire : {0, 1, 2}) mixed.add({wire}, {}, 0);
+    CHECK(mixed.wires(3) == std::vector<Int>{0b111, 0b111, 3});
+    mixed.add({}, {0b011}, 0b100);  // joins what was mixed before
+    CHECK(mixed.wires(3) == std::vector<Int>{0b111, 0b111, 1});
+    Operations joined;
+    joined.add({}, {0b111}, 0);
+    CHECK(joined.wires(3) == std::vector<Int>{0, 0b111, 1});
+    for (const int wire : {2, 0, 1}) joined.add({wire}, {}, 0);  // mixes what was joined before
+    CHECK(joined.wires(3) == std::vector<Int>{0b111, 0b111, 1});
+    joined.all->items.push_back(nullptr);  // nothing looks at what comes behind
+    CHECK(joined.wires(3) == std::vector<Int>{0b111, 0b111, 1});
+}
+
 TEST_CASE("the text of operations is that of a tuple of them, part by part where there is little room") {
     Operations of;
     of.add({0}, {}, 0, "'h'");

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import os
 import signal
+import subprocess
+import sys
 import threading
 import time
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -106,6 +109,28 @@ def test_a_forked_child_shares_work() -> None:
         os._exit(not same or os.waitpid(grandchild, 0)[1] != 0)
     assert os.waitpid(child, 0)[1] == 0
     np.testing.assert_array_equal(turned(state()), wanted)
+
+
+FORKED = """
+import os
+import numpy as np
+from qsim_ex.native.library import function
+
+source, target = np.ones(1 << 19), np.empty(1 << 19)
+call = target.ctypes.data, source.ctypes.data, source.nbytes, 0, 2, 0  # by two threads, without a limit of time
+function("copy")(*call)
+child = os.fork()
+if child == 0:
+    function("copy")(*call)
+    os._exit(len(os.listdir("/proc/self/task")))
+assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 2
+"""
+
+
+@pytest.mark.skipif(not Path("/proc/self/task").is_dir(), reason="a system that does not list threads")
+def test_a_child_starts_threads_although_work_was_shared_once() -> None:
+    """A child that is forked after a single shared call begins a thread of its own for the next one."""
+    subprocess.run([sys.executable, "-c", FORKED], check=True)
 
 
 def test_ctrl_c_ends_a_long_sweep() -> None:

@@ -8,10 +8,8 @@ namespace qx::plan {
 
 namespace {
 
-Int negative(Int code) {
-    if (code >= 0) return code ^ 1;
-    return code == zero_code ? zero_code : code == one_code ? minus_one_code : one_code;
-}
+// Returns the code of the negative of an imaginary part, which is a number or 0.
+Int negative(Int code) { return code == zero_code ? zero_code : code ^ 1; }
 
 // The codes of the real and the imaginary part of each entry. dense: whether constants too have a place among the
 // numbers.

@@ -44,6 +44,11 @@ TEST_CASE("tiles have room for the directions of their work, all of which runs i
             const Span tile(visit.tile);
             CHECK(tile.size() <= shape.tile);
             for (Mask lane : visit.lanes) CHECK(tile.has(lane));
+            if (&visit != &space.visits[0]) {  // what the tile before it has left there
+                const Span before((&visit)[-1].tile);
+                for (Mask lane : visit.lanes) CHECK(before.has(lane));
+                CHECK(static_cast<int>(visit.lanes.size()) == shape.low);
+            }
             for (Index number : visit.work) {
                 ++runs[number];
                 for (int k = 0; k < work[number].piece.num_mixed; ++k) CHECK(tile.has(work.directions(work[number])[k]));

@@ -110,6 +110,23 @@ TEST_CASE("SWAP and X leave no work, Y and iSWAP leave phases, and none of them 
     }
 }
 
+TEST_CASE("identities leave no work, whether layouts change or stay") {
+    for (const bool relabels : {true, false}) {
+        Drawn drawn(1, size);
+        const std::vector<char> one_wire{one, zero, zero, one};
+        std::vector<char> two_wires(16, zero);
+        for (std::size_t k = 0; k < 4; ++k) two_wires[5 * k] = one;
+        const std::vector<Piece> pieces{drawn.piece(Kind::mix, {1}, {}, {}, one_wire), drawn.turn(0),
+                                        drawn.piece(Kind::mix, {2, 4}, {}, {}, two_wires),
+                                        drawn.piece(Kind::mix, {3}, {}, {unit(2), unit(2)}, one_wire)};
+        const Shape shape = shape_of(relabels);
+        Absorber absorber({{0, 1, 2, 3, 4}, 0}, shape, 0, drawn.context);
+        const std::vector<Piece> work = absorbed(pieces, absorber, drawn.context);
+        REQUIRE(work.size() == 1);
+        CHECK(work[0].mixed.units == unit(0));
+    }
+}
+
 TEST_CASE("conditions on bits that are 0 in all of the state are decided") {
     for (unsigned seed = 0; seed < 100; ++seed) {
         Drawn drawn(seed, size);

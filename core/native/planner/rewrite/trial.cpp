@@ -35,8 +35,6 @@ Number number_of(char kind, std::uint64_t key) {
         case minus_root_half: return -root;
         case imag_root_half: return {0, root};
         case minus_imag_root_half: return {0, -root};
-        case real: return number(key);
-        case imag: return {0, number(key)};
         default: break;
     }
     const double drawn = number(key), square = drawn * drawn;

@@ -14,10 +14,11 @@ constexpr int size = 7;
 Levels levels_of(int local, int peers, int slice, int ranks = 0) { return {local, peers, slice, ranks, false, {}}; }
 
 // Divides work; the last state that the divider was in.
-Divider::State divided(const std::vector<Piece>& work, const Levels& levels, Mask fresh, Division& out) {
+Divider::State divided(const std::vector<Piece>& work, const Levels& levels, Mask fresh, Division& out,
+                       bool nested = false) {
     const std::vector<WorkOutline> outlines(work.begin(), work.end());
     const Shape shape{};
-    Divider divider(outlines, outlines, size, levels, fresh, {{size, shape, 0, 0, 1, true}, false, 0});
+    Divider divider(outlines, outlines, size, levels, fresh, {{size, shape, 0, 0, 1, true}, nested, 0});
     Divider::State state = Divider::State::busy;
     while ((state = divider.advance()) == Divider::State::busy) {
     }
@@ -31,10 +32,11 @@ TEST_CASE("stages run all work once, mix no more bits than are local, and do wha
     for (unsigned seed = 0; seed < 120; ++seed) {
         Drawn drawn(seed, size);
         const std::vector<Piece> work = work_with_cx(drawn, 25);
-        const Levels levels =
+        Levels levels =
             levels_of(3 + static_cast<int>(seed % 3), static_cast<int>(seed % 3), static_cast<int>(seed % 2), seed % 5 == 4);
+        if (levels.peers == 2) levels.layers = {{1, 1e11}, {1, 1e9}};
         Division division;
-        REQUIRE(divided(work, levels, 0, division) == Divider::State::done);
+        REQUIRE(divided(work, levels, 0, division, levels.peers == 2 && seed % 4 < 2) == Divider::State::done);
         std::vector<int> runs(work.size());
         State state = drawn.state();
         const State expected = applied(work, drawn.context, drawn.operands, state);
@@ -75,4 +77,14 @@ TEST_CASE("bits that nothing mixes are those that are far first, whichever they 
     REQUIRE(division.passes.size() == 1);
     CHECK((division.far & (unit(1) | unit(3) | unit(5))) == 0);
     CHECK(count(division.far) == 3);
+}
+
+TEST_CASE("bits of a new state that all are local have their own places below the slice") {
+    Drawn drawn(3, size);
+    const std::vector<Piece> work{drawn.turn(0), drawn.turn(5), drawn.cx(0, 6)};
+    for (const int slice : {1, 2, 3}) {
+        Division division;
+        REQUIRE(divided(work, levels_of(size, 0, slice), below(size), division) == Divider::State::done);
+        CHECK(division.low == below(slice));
+    }
 }

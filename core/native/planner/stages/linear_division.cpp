@@ -10,8 +10,6 @@
 
 namespace qx::plan {
 
-namespace {}  // namespace
-
 int motions(const Division& division, int num_bits, const Levels& levels, Mask fresh) {
     if (levels.migration(num_bits)) return static_cast<int>(division.passes.size());
     int portions = 0;
@@ -20,7 +18,7 @@ int motions(const Division& division, int num_bits, const Levels& levels, Mask f
         for (const StageWork& portion : one) {
             if (!portions++) first = &portion;
         }
-    return portions + (first && first->needs & below(num_bits) & ~below(levels.local) & ~fresh);
+    return portions + (first && first->needs & ~below(levels.local) & ~fresh);
 }
 
 double least_seconds(const Division& division, int num_bits, const Levels& levels, Mask fresh, const Rates& rates) {

@@ -92,3 +92,26 @@ TEST_CASE("known zeros come near by another name, which moves nothing") {
     std::sort(at.begin(), at.end());
     for (int bit = 0; bit < size; ++bit) CHECK(at[static_cast<std::size_t>(bit)] == bit);
 }
+
+TEST_CASE(
+    "of bits that nothing needs, a fresh one is local, where it halves the work, before it is a device bit, which idles") {
+    const Levels levels{4, 1, 1, 0, false, {}};
+    Division division;
+    division.low = 1;
+    Positions positions(size, levels, 0b11110000, division, {});
+    positions.migrate(0b111, {0b111}, {0b111}, {});
+    CHECK(count(positions.local()) == 4);
+    CHECK((positions.local() & 0b11110000) != 0);
+    CHECK((positions.window() & ~positions.local()) == 0b1000);
+}
+
+TEST_CASE("bits of the farthest layer that is crossed come along if they are needed next, where exchanges are joined") {
+    const Levels levels{4, 4, 0, 0, false, {{1, 1e11}, {3, 1e9}}};
+    for (const bool together : {true, false}) {
+        Positions positions(size, levels, 0, {}, {{}, 0, true, false, together});
+        Motion motion;
+        REQUIRE(positions.exchange({unit(4) | unit(7), unit(5) | unit(6)}, motion));
+        CHECK(motion.swaps.size() == (together ? 4 : 2));
+        CHECK(((unit(5) | unit(6)) & positions.local()) == (together ? unit(5) | unit(6) : 0));
+    }
+}

@@ -126,6 +126,18 @@ TEST_CASE("one wire is at most three rotations, two wires at most fifteen, and C
     }
 }
 
+TEST_CASE("matrices that are diagonal in Bell states are rotations by XX, ZZ, YY and what is read or controls them") {
+    Drawn drawn(5, 4);
+    const auto drawn_matrix = [&] {
+        return matrix(2, {{{3, 0}, drawn.angle()}, {{0, 3}, drawn.angle()}, {{3, 3}, drawn.angle()}}, drawn.angle());
+    };
+    for (int k = 0; k < 20; ++k) {
+        CHECK(checked({2, 1, 0, 0, joined(drawn_matrix(), drawn_matrix())}, drawn) <= 7);
+        CHECK(checked({2, 0, 1, 1, drawn_matrix()}, drawn) <= 7);
+        CHECK(checked({2, 0, 2, 2, drawn_matrix()}, drawn) <= 15);
+    }
+}
+
 TEST_CASE("a product of matrices is taken apart, and what is dense on three wires is not") {
     Drawn drawn(4, 3);
     for (int k = 0; k < 20; ++k) {

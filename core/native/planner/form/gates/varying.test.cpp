@@ -109,6 +109,22 @@ TEST_CASE("operations with one basis are rotations by sums of phases, also for b
             }
 }
 
+TEST_CASE("turns about X, Y or Z are one rotation, and those about another axis have turns to it and back around them") {
+    const double angles[] = {0.3, 1.7};
+    for (const Pauli axis : {x, y, z}) {
+        VaryingProduct plain, tilted;
+        Family along{1, 0, 0, {}}, across{1, 0, 0, {}};
+        for (const double a : angles) {
+            along.samples.push_back(matrix(1, {{axis, a}}));
+            across.samples.push_back(matrix(1, {{x, -0.4}, {y, -0.6}, {axis, a}, {y, 0.6}, {x, 0.4}}));
+        }
+        REQUIRE(find_varying(along.operations(), tolerance, plain));
+        REQUIRE(find_varying(across.operations(), tolerance, tilted));
+        CHECK(plain.rotations.size() == 1);
+        CHECK(tilted.rotations.size() > 1);
+    }
+}
+
 TEST_CASE("phases of what is read are equal, opposite or apart, and no more of them vary than have to") {
     Drawn drawn(1, 3);
     Family family{0, 2, 1, {}};
