@@ -40,6 +40,10 @@ class Tried:
         """Return whether as many gates are written and planned in less time than all runs so far have taken."""
         return self.spent >= thresholds.now.planned_microseconds * gates
 
+    def pays(self, gates: int) -> bool:
+        """Return whether as many gates, which are written, are planned in less time: writing is half of it."""
+        return 2 * self.spent >= thresholds.now.planned_microseconds * gates
+
     def affordable(self, usual: int) -> int:
         """Return the most rotations of a form that is written in such a time, each as two gates at least.
 

@@ -29,6 +29,7 @@ from qsim_ex.options import Options
 from qsim_ex.placement.deployment import Deployment
 from qsim_ex.planning.behind import before
 from qsim_ex.planning.compiled import MOST_WIRES
+from qsim_ex.planning.cost.first_run import interpreted_longer
 from qsim_ex.planning.cost.rates import Rates
 from qsim_ex.planning.form import UNBOUNDED
 from qsim_ex.planning.written import Manner, WrittenCircuit
@@ -59,10 +60,12 @@ class Where(NamedTuple):
         """How fast it is there, as nearly as two ways to run one circuit are compared by it."""
         return self.device.rates(self.options.dtype, self.options.threads).shared(self.options.virtual_peers)
 
-    @property
-    def at_first(self) -> float:
-        """How much longer a first run takes there than a later one, at least: sweeps may be interpreted."""
-        return self.rates.at_first if self.device.interprets and self.options.compile != "always" else 1.0
+    def at_first(self, plans: Sequence[Plan]) -> float:
+        """Return by how many seconds some plans take longer there in a first run: sweeps may be interpreted."""
+        if not self.device.interprets or self.options.compile == "always":
+            return 0.0
+        native = [arrays_of(plan.steps) for plan in plans if plan.steps]
+        return sum(interpreted_longer(one, self.deployment.num_wires, self.rates) for one in native if one)
 
     def seconds(self, plans: Sequence[Plan]) -> float:
         """Return how long some plans take there."""
@@ -112,18 +115,19 @@ def written_out(
     )
     if tried.slower:
         return None
-    seconds, now = where.seconds(plans()), thresholds.now
+    made, now = plans(), thresholds.now
+    seconds = where.seconds(made)
     if int(1e6 * seconds * bound.count) < now.written_microseconds:
         tried.slower = bound.count == 1  # a larger batch may take longer
         return None
-    tried.spent += int(1e6 * seconds * where.at_first * bound.count)
+    tried.spent += int(1e6 * (seconds + where.at_first(made)) * bound.count)
     if not again and tried.waits():
         return None
     most, usual = where.rates.surely * seconds, most_rotations(structure)
     rotations = usual if again else tried.affordable(usual)
     for first, fact in _candidates(structure, bound, seconds, tried, rotations):
         gates, tried.rotations = len(first.structure.instructions), rotations
-        if tried.faster is None and not (again or tried.allows(gates)):
+        if tried.faster is None and not (again or tried.pays(gates)):
             tried.looked = tried.spent
             return None
         ways = _in_manners(first, tried.manners(gates, again))

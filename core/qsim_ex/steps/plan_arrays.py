@@ -61,6 +61,7 @@ LISTED = (("program", "i8", 9), ("places", "u4", 1), ("incidence", "u8", 1), ("p
     LOADS,
     LOAD_COUNT,
 ) = range(18)
+ITEM_KIND, ITEM_READS = 0, 2
 SWEEP, _, BASIS_PERMUTATION, INITIAL_AMPLITUDES, ZERO_FILL = range(5)
 MIX, DIAGONAL, PERMUTE = range(3)
 PRODUCT, EULER, FOLD = range(3)

@@ -10,14 +10,17 @@ import pytest
 
 from qsim_ex import CircuitBuilder, Options, Simulator
 from qsim_ex.circuit.circuit import Circuit
+from qsim_ex.circuit.ops import mask_of
 from qsim_ex.devices.gpu.shape import shape_of
-from qsim_ex.planning.cost.first_run import first_run
+from qsim_ex.planning.cost.first_run import first_run, interpreted_longer
 from qsim_ex.planning.cost.rates import H200, Rates
 from qsim_ex.planning.cost.step_cost import REGISTER_BLOCK, interpreted_work, item_work
 from qsim_ex.planning.cost.summary import summary
 from qsim_ex.planning.planner import make_plan
 from qsim_ex.precision import DOUBLE, SINGLE
 from qsim_ex.steps import Layout, Mix
+from qsim_ex.steps.compiled import arrays_of
+from qsim_ex.steps.plan_arrays import DIAGONAL, ITEM_KIND, ITEM_READS, MIX, PERMUTE
 
 GPU = Options(device="gpu", max_memory=1 << 40)
 """A GPU that need not be there, on which states of 28 wires are in one piece."""
@@ -50,6 +53,26 @@ def test_a_first_run_takes_longer_than_later_ones() -> None:
     for sweep in plan.sweeps:
         items = [item for block in sweep.register_blocks for item in block.items]
         assert interpreted_work(sweep) >= sum(map(item_work, items)) + REGISTER_BLOCK * len(sweep.register_blocks)
+
+
+def test_what_an_interpreter_adds_is_that_of_all_sweeps() -> None:
+    """The time by which interpreted sweeps take longer is what the interpreter does in them beside arithmetic."""
+    builder = CircuitBuilder(20)
+    for wire in range(20):
+        builder.gate("h", [wire]).gate("ccx", [wire, (wire + 3) % 20, (wire + 7) % 20]).gate("rx", [wire], 0.3)
+        builder.gate("crx", [wire, (wire + 5) % 20], 0.1).gate("cu", [(wire + 2) % 20, wire], 0.1, 0.2, 0.3, 0.4)
+        builder.gate("rzz", [wire, (wire + 9) % 20], 0.5).gate("cswap", [wire, (wire + 1) % 20, (wire + 2) % 20])
+    (plan,) = Simulator(GPU).plans(builder.build())
+    expected = 0.0
+    for sweep in plan.sweeps:
+        items = [item for block in sweep.register_blocks for item in block.items]
+        after = 2.0 ** (20 - (sweep.fresh & ~mask_of(sweep.tile)).bit_count())
+        expected += (interpreted_work(sweep) - sum(map(item_work, items))) * after / H200.interpreted
+    arrays = arrays_of(plan.steps)
+    assert arrays is not None
+    assert {MIX, DIAGONAL, PERMUTE} <= {*arrays.items[:, ITEM_KIND].tolist()}
+    assert (arrays.items[:, ITEM_READS] > 0).any()
+    assert interpreted_longer(arrays, 20, H200) == pytest.approx(expected)
 
 
 def test_only_a_first_run_has_the_rates_of_the_interpreter() -> None:

@@ -7,10 +7,15 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+import numpy as np
+
 from qsim_ex.planning.cost.rates import H200, Rates
 from qsim_ex.planning.cost.stage_cost import seconds, seconds_beside_copies, stage_costs
+from qsim_ex.planning.cost.step_cost import PERMUTE, READING, REGISTER_BLOCK, TABLE
 from qsim_ex.precision import Precision
+from qsim_ex.steps import plan_arrays
 from qsim_ex.steps.plan import Plan
+from qsim_ex.steps.plan_arrays import PlanArrays
 
 
 class FirstRun(NamedTuple):
@@ -47,3 +52,21 @@ def first_run(
         work = seconds_beside_copies(costs, rates, copied, overlaps=overlaps)
     entries = sum(sweep.tables for sweep in plan.sweeps)
     return FirstRun(once + gate * plan.num_gates + rates.plan_entry * entries, work)
+
+
+def interpreted_longer(arrays: PlanArrays, num_bits: int, rates: Rates) -> float:
+    """Return by how many seconds, roughly, the sweeps of a plan for one device take longer if they are interpreted.
+
+    That is what the interpreter does for blocks and items beside their arithmetic, as in `first_run`, without making
+    objects of a plan's arrays.
+    """
+    kind, reads = arrays.items[:, plan_arrays.ITEM_KIND], arrays.items[:, plan_arrays.ITEM_READS]
+    extra = np.choose(kind, [READING * (reads > 0), TABLE, PERMUTE])
+    upto = np.concatenate([[0.0], np.cumsum(extra)])
+    total = 0.0
+    for step in arrays.steps[arrays.steps[:, plan_arrays.KIND] == plan_arrays.SWEEP].tolist():
+        begin, end = step[plan_arrays.BEGIN], step[plan_arrays.END]
+        first, last = arrays.register_blocks[begin][1], arrays.register_blocks[end - 1][2]
+        work = REGISTER_BLOCK * (end - begin) + float(upto[last] - upto[first])
+        total += work * 0.5 ** (step[plan_arrays.FRESH] & ~step[plan_arrays.TILE]).bit_count()
+    return total * 2.0**num_bits / rates.interpreted

@@ -25,7 +25,6 @@ class Rates:
         On an H100, at 28 wires, plans of 24 families in three bases took 0.9 to 1.6 times as long as native code
         predicts, and those of what is written out of forms 1.1 to 1.8 times; on a thread of a CPU, at 20 wires, 0.5 to
         1.6 times and 0.6 to 1.6 times.
-    at_first: how much longer an interpreted run takes than a compiled one; 1.2 to 5 times on an H100.
     """
 
     memory: float = 4.24e12
@@ -47,7 +46,6 @@ class Rates:
     levels: float = 4e-3
     levels_gate: float = 3e-6
     surely: float = 0.85
-    at_first: float = 2.0
 
     def shared(self, count: int) -> Rates:
         """Return the rates of each of `count` sub state vectors that share a device, and exchange within its memory."""

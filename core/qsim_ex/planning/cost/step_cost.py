@@ -33,10 +33,10 @@ _CROWD, _CROWDED = 25, 0.012
 """Beyond so many pairs a sweep takes longer by this share for each one more, since its instructions do not fit into the
 nearest caches. (H200: 64 pairs took 1.45 times the predicted time, 33 took 1.1, 27 and fewer as long.)"""
 
-REGISTER_BLOCK, TABLE, PERMUTE = 13.0, 10.0, 6.0
+REGISTER_BLOCK, TABLE, PERMUTE, READING = 13.0, 10.0, 6.0, 20.0
 """By how much the interpreter takes longer than a compiled kernel, in multiply-adds per amplitude: for a register block
-with its exchange, for a table, for a basis permutation. They and `Rates.interpreted` were fitted to 15 families at 28
-wires (decision 0027)."""
+with its exchange, for a table, for a basis permutation, for a matrix whose entries are chosen by other bits. They and
+`Rates.interpreted` were fitted to 15 families at 28 wires (decision 0027), the last one to dense QAOA in cz."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,8 +95,10 @@ def interpreted_work(sweep: Sweep, block: float | None = None) -> float:
     """
     items = [item for each in sweep.register_blocks for item in each.items]
     tables, permutes = [sum(isinstance(item, kind) for item in items) for kind in (Diagonal, Permute)]
+    reading = sum(isinstance(item, Mix) and bool(item.reads) for item in items)
     work = sum(item_work(item, None if item.when.mask else block and DENSE_BLOCK * block) for item in items)
-    return work + REGISTER_BLOCK * len(sweep.register_blocks) + TABLE * tables + PERMUTE * permutes
+    work += TABLE * tables + PERMUTE * permutes + READING * reading
+    return work + REGISTER_BLOCK * len(sweep.register_blocks)
 
 
 def crowded(sweep: Sweep) -> float:
