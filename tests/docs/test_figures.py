@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 import pytest
@@ -102,6 +103,20 @@ def test_the_table_of_first_runs_on_a_gpu(column: int, file: str, n: int) -> Non
         assert is_rounded(ratio, cell["peer"] / cell["ms"][0], 1), (cell["family"], ratio)
     mean = geometric_mean(cell["peer"] / cell["ms"][0] for cell in cells) or 0
     assert numbers(lines[-1][column]) == [round(mean, 1)]
+
+
+@pytest.mark.parametrize(("line", "n"), [(0, 20), (1, 24), (2, 28), (3, 30)])
+@pytest.mark.parametrize(("column", "basis"), [(0, "as"), (4, "cz")])
+def test_the_table_of_drawn_structures(line: int, n: int, column: int, basis: str) -> None:
+    """How many families there are, our times, the host's, and the ratios are those of the file."""
+    cells = [c for c in read("h100_first_drawn.json")["cells"] if (c["n"], c["basis"]) == (n, basis)]
+    found = table("| qubits | families, as written")[line]
+    assert int(found[column]) == len(cells)
+    ours, ratio = numbers(found[column + 1])
+    assert is_rounded(ours, geometric_mean(median(c["ms"]) for c in cells) or 0, 1)
+    assert is_rounded(ratio, geometric_mean(c["times"] for c in cells) or 0, 1)
+    assert is_rounded(numbers(found[column + 2])[0], geometric_mean(median(c["host"]) for c in cells) or 0, 1)
+    assert is_rounded(numbers(found[column + 3])[0], min(c["times"] for c in cells), 1)
 
 
 @pytest.mark.parametrize(("line", "ours"), [(0, "qsim-ex-qiskit"), (1, "qsim-ex-cirq")])
