@@ -59,33 +59,8 @@ def empty() -> None:
     for one in gc.get_objects():
         if isinstance(one, Cached) and one.cache_parameters()["maxsize"] is not None:
             one.cache_clear()
-    _free_circuits()
     gc.collect()
     ctypes.CDLL(None).malloc_trim(0)
-
-
-def _free_circuits() -> None:
-    """Let go of Qiskit's circuits that nobody has any more.
-
-    A loop with a block inside, or with a parameter, keeps its circuit: they hold each other through objects of Qiskit
-    that Python's collector does not look into (2.6; to make such circuits and run none is enough). That is 80 circuits
-    in a thousand jobs. A circuit that anybody has is referred to by more than the scope that it has itself.
-    """
-    gc.collect()
-    circuits = [one for one in gc.get_objects() if _is(one, "QuantumCircuit")]
-    scopes = [one for one in gc.get_referrers(*circuits) if _is(one, "_OuterCircuitScopeInterface")]
-    own = {id(one.circuit): one for one in scopes}
-    del scopes
-    while circuits:
-        circuit = circuits.pop()
-        scope = own.get(id(circuit))
-        if scope is not None and all(one is scope for one in gc.get_referrers(circuit) if one is not own):
-            circuit.clear()
-
-
-def _is(one: object, name: str) -> bool:
-    """Return whether an object is of this class of Qiskit's module of circuits."""
-    return type(one).__module__ == "qiskit.circuit.quantumcircuit" and type(one).__name__ == name
 
 
 def look() -> Look:
@@ -130,6 +105,8 @@ ENGINE = ("shots", "chance")
 FRAMEWORKS = {"qiskit": "qiskit-shots", "cirq": "cirq-shots"}
 """Kinds of programs that run without an oracle, which would take most of the time."""
 
+QISKIT = "circuit of Qiskit"
+
 Run = Callable[[int], Any]
 """What runs a program for a seed, and gives an answer that can be compared."""
 
@@ -145,15 +122,19 @@ def job(seed: int) -> str | None:
 
     if seed % 100 == 0:
         return outcome_of(drawn(seed)).trouble
+    made: dict[str, Any] = {}
     try:
-        run_of(drawn(seed, kinds()), {})(seed)
+        run_of(drawn(seed, kinds()), made)(seed)
     except NotSupported:
         return None
+    finally:
+        if QISKIT in made:  # which Python never frees where a loop has a block or a parameter: Qiskit 2.6 keeps it
+            made[QISKIT].clear()
     return None
 
 
 def run_of(case: Case, made: dict[str, Any]) -> Run:
-    """Return what runs a case. made: simulators and backends by their options, which are used again."""
+    """Return what runs a case. made: simulators and backends by their options, used again, and a circuit of Qiskit."""
     if case.kind == "cirq-shots":
         from tools.fuzz import cirq_kinds
 
@@ -165,6 +146,7 @@ def run_of(case: Case, made: dict[str, Any]) -> Run:
         from tools.fuzz.qiskit_kinds import circuit_of as qiskit_circuit
 
         job, backend = qiskit_circuit(case), made.setdefault(f"qiskit {options}", QsimExBackend(**options))
+        made[QISKIT] = job
         return lambda seed: backend.run(job, shots=SHOTS, seed_simulator=seed).result().get_counts()
     from qsim_ex import Options, Simulator
     from tools.fuzz.engine import circuit_of
