@@ -28,6 +28,7 @@ from qsim_ex import (
     PauliString,
     PauliSum,
     Simulator,
+    bit_flip,
 )
 from qsim_ex.circuit.noise.readout import ReadoutError
 from qsim_ex.circuit.parameters.sweep import ParameterSweep
@@ -68,6 +69,12 @@ def swept(angle: float, wires: int = 1) -> ParameterSweep:
     return builder.sweep(1)
 
 
+def mixed() -> ParameterSweep:
+    """The same wire, flipped by chance before and behind its turn."""
+    builder = ParameterSweepBuilder(1, 0).channel(bit_flip(0.3), [0])
+    return builder.gate("ry", [0], np.array([0.6])).channel(bit_flip(0.2), [0]).sweep(1)
+
+
 def _told(found: str) -> int:
     """What an explanation says: 1 for five wires, 2 for processes, 4 for observables."""
     wide = "5 wires" in found or "5 qubits" in found
@@ -88,6 +95,26 @@ def _engine(method: str, read: Callable[[Any], Any]) -> Call:
 
 def _values(**given: Any) -> Any:
     return Simulator(device="cpu").run_batch(**given).values
+
+
+def _differentiated(call: Callable[..., Any]) -> Decision:
+    """The result is a mean of this many trajectories, and four times as many halve its standard error."""
+
+    def decide(method: Method, name: str) -> None:
+        few, many = (call(**{**method.usual, "sweep": mixed(), "seeds": 1, name: count}) for count in (500, 2000))
+        assert [few.trajectories, many.trajectories] == [500, 2000]
+        assert 1.7 < few.errors.ravel()[0] / many.errors.ravel()[0] < 2.3
+        assert abs(many.values.ravel()[0] - 0.4 * 0.6 * np.cos(0.6)) < 5 * many.errors.ravel()[0]
+
+    return decide
+
+
+def _chosen(name: str) -> dict[str, Decision]:
+    """What is decided of trajectories and their seeds."""
+    return {
+        "trajectories": _differentiated(_engine(name, lambda found: found)),
+        "seeds": seeded(sweep=mixed(), trajectories=20),
+    }
 
 
 def _packed(found: Any) -> Any:
@@ -179,6 +206,7 @@ SIMULATOR: Mapping[str, Method] = {
             "sweep": gives(swept(1.4), [np.cos(1.4), -np.sin(1.4)]),
             "observables": gives(X, [np.sin(0.6), np.cos(0.6)]),
             "cancel": cancels(),
+            **_chosen("gradient"),
         },
     ),
     "Simulator.vjp": Method(
@@ -189,6 +217,7 @@ SIMULATOR: Mapping[str, Method] = {
             "observables": gives([X, Z[0]], [np.sin(0.6), np.cos(0.6), np.cos(0.6) - 2 * np.sin(0.6)]),
             "cotangents": gives([0.5, 0.0], [np.cos(0.6), np.sin(0.6), -0.5 * np.sin(0.6)]),
             "cancel": cancels(),
+            **_chosen("vjp"),
         },
     ),
     "Simulator.overlap": Method(

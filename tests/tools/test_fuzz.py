@@ -254,6 +254,7 @@ def test_the_command_fails_with_a_script(monkeypatch: pytest.MonkeyPatch, capsys
 
 def test_without_frameworks_the_engine_is_fuzzed(monkeypatch: pytest.MonkeyPatch) -> None:
     """Where neither Qiskit nor Cirq is installed, only the engine's kinds are drawn."""
+    kinds.kinds()  # the engine's kinds ask for Stim when they are imported
     monkeypatch.setattr(kinds, "find_spec", lambda _package: None)
     kinds.kinds.cache_clear()
     try:
