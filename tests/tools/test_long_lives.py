@@ -40,6 +40,14 @@ def test_a_leak_is_found() -> None:
     assert found[1].startswith("descriptors")
 
 
+def test_memory_that_is_kept_is_found() -> None:
+    """Jobs that keep 2 MiB each are found, and those that give them back are not."""
+    kept: list[bytes] = []
+    assert lived(64, lambda _number: kept.append(bytes(2 << 20)))[0].startswith("memory")
+    kept.clear()
+    assert lived(64, lambda _number: kept.clear() or kept.append(bytes(2 << 20))) == []  # type: ignore[func-returns-value]
+
+
 def test_a_run_that_differs_on_threads_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     """Each run whose answer is not that of one thread is told, with its kind."""
     calls: list[int] = []
