@@ -7,9 +7,9 @@
 #include <cstring>
 #include <vector>
 
-#include "base/int.hpp"
+#include "kernels/run_words.hpp"
 
-using qx::Int;
+using namespace qx;
 using Number = std::complex<double>;
 using Driver = int (*)(Int, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, Int, Int, Int);
 
@@ -17,10 +17,6 @@ extern "C" Int qx_enqueue(Driver driver, Int stream, Int state, Int tables, Int 
                           const Number* operands, const Int* words, const std::int32_t* places, double* room);
 
 namespace {
-
-// As qsim_ex.kernels.cuda.launch.run_words says.
-enum Word : Int { END, OPERANDS, PRODUCTS, EULERS, ENTRY, TAKE, TAKE_SINGLE, LAUNCH, BIND, PIVOTS, ROWS };
-enum Argument : Int { PLAIN, STATE, TABLES, STRUCT, KEPT };
 
 constexpr Int slots = 200, stream = 77, state_at = 1000, tables_at = 2000;  // slots: where arguments are laid out
 
@@ -71,12 +67,12 @@ const std::vector<Number> operands{0, 1, {2, 3}, {-1, 0.5}, {0.25, -4}};
 
 TEST_CASE("numbers are the operands, sums of products of two, products of several, and rows of the unit matrix mixed") {
     Run run;
-    run.add({OPERANDS, 5});
-    run.add({PRODUCTS, run.at({5, 2, 3, 4, 4, 6, 5, 2, 1, 3}), 2, 2});  // the second takes the first
-    run.add({ENTRY, 7, run.at({2, 3, 4}), 3});
+    run.add({operands_word, 5});
+    run.add({products_word, run.at({5, 2, 3, 4, 4, 6, 5, 2, 1, 3}), 2, 2});  // the second takes the first
+    run.add({entry_word, 7, run.at({2, 3, 4}), 3});
     // Two rows from 8 on: a matrix of operands 2, 0 and 3, 4 times rows 5 and 0 of the unit matrix; then times these again.
-    run.add({ROWS, run.at({8, 2, 0, 3, 4, -6, -1, 40, 1, 2, 2, 0, 8, 24}), 2, 2, 1});
-    run.add({END});
+    run.add({rows_word, run.at({8, 2, 0, 3, 4, -6, -1, 40, 1, 2, 2, 0, 8, 24}), 2, 2, 1});
+    run.add({end_word});
     Int position = 0;
     CHECK(run.go(operands, 0, 10, position) == 0);
     CHECK(position == 0);
@@ -98,10 +94,10 @@ TEST_CASE("real numbers are taken in double and in single precision to where the
     Run run;
     run.room[102] = run.room[108] = -5;
     const Int taken = run.at({8, 5, 7, 4, 9});
-    run.add({OPERANDS, 5});
-    run.add({TAKE, taken, 5, 103});
-    run.add({TAKE_SINGLE, taken, 5, 240});
-    run.add({END});
+    run.add({operands_word, 5});
+    run.add({take_word, taken, 5, 103});
+    run.add({take_single_word, taken, 5, 240});
+    run.add({end_word});
     const float before = -6, after = -7;
     std::memcpy(reinterpret_cast<char*>(run.room.data()) + 4 * 239, &before, sizeof before);
     std::memcpy(reinterpret_cast<char*>(run.room.data()) + 4 * 245, &after, sizeof after);
@@ -122,8 +118,9 @@ TEST_CASE("a launch gets plain numbers, addresses in the state and in tables, an
     Run run;
     Int kept = 11;
     run.room[150] = 0.75;
-    run.add({LAUNCH, 42, 6, 128, 5, PLAIN, 7, STATE, 8, TABLES, 9, STRUCT, 8 * 150, KEPT, reinterpret_cast<Int>(&kept)});
-    run.add({END});
+    run.add({launch_word, 42, 6, 128, 5, plain_argument, 7, state_argument, 8, tables_argument, 9, struct_argument, 8 * 150,
+             kept_argument, reinterpret_cast<Int>(&kept)});
+    run.add({end_word});
     launches.clear(), arguments = 5;
     Int position = 0;
     CHECK(run.go(operands, 0, 10, position) == 0);
@@ -139,9 +136,9 @@ TEST_CASE("a launch gets plain numbers, addresses in the state and in tables, an
 
 TEST_CASE("launches are queued in order, as many at a time as may be, from any on, and a driver's error ends the run") {
     Run run;
-    run.add({OPERANDS, 5});
-    for (Int kernel = 1; kernel <= 7; ++kernel) run.add({LAUNCH, kernel, 1, 32, 1, PLAIN, kernel});
-    run.add({END});
+    run.add({operands_word, 5});
+    for (Int kernel = 1; kernel <= 7; ++kernel) run.add({launch_word, kernel, 1, 32, 1, plain_argument, kernel});
+    run.add({end_word});
     arguments = 1;
     for (const Int first : {0, 1, 6})
         for (const Int most : {1, 2, 3, 10}) {

@@ -17,19 +17,15 @@ namespace qx {
 //   places, and that of its first result.
 // entry, of a small table: its own place, where the places of its factors begin, and how many there are.
 // take, take_single: where its places (of reals) begin, how many there are, and where they go: the number of a float64 in
-// the
-//   room, or of a float32.
+//   the room, or of a float32.
 // launch: the kernel's handle, blocks, threads, how many arguments it has; behind it the arguments.
 // bind: the address of a compiled plan's coefficient program, its rows, the addresses of its places and of its incidence,
-// and
-//   how many operands there are; all numbers but tables are made at once.
+//   and how many operands there are; all numbers but tables are made at once.
 // pivots, behind a take: where the places of that begin, where the records of pivots begin (see kernels/pivots.hpp), how
-// many
-//   words they have, where the taken numbers went, and the bytes of one.
+//   many words they have, where the taken numbers went, and the bytes of one.
 // rows, products whose right factors are rows of 16 numbers (see kernels/matrix_rows.hpp): its first place, how many
-// products
-//   there are, the rows that the left factor mixes, and how often; for each product its first result's place, the places of
-//   the left factor, and where each row begins, or -1 - j for row j of the unit matrix.
+//   products there are, the rows that the left factor mixes, and how often; for each product its first result's place, the
+//   places of the left factor, and where each row begins, or -1 - j for row j of the unit matrix.
 enum Word : Int {
     end_word,
     operands_word,

@@ -154,12 +154,15 @@ def most_rotations(structure: Structure) -> int:
 
 
 def _in_manners(first: WrittenCircuit, manners: Sequence[Manner]) -> Iterator[tuple[Manner, WrittenCircuit]]:
-    """Yield what is written in some manners; what was written first in place of one in which nothing is."""
+    """Yield what is written in some manners; and what was written first, once, if nothing is in one of them."""
+    lacks = False
     for manner in manners:
         if written := first if manner is first.manner else first.again(manner):
             yield manner, written
-        elif first.manner not in manners:
-            yield first.manner, first
+        else:
+            lacks = True
+    if lacks and first.manner not in manners:
+        yield first.manner, first
 
 
 def _percent(seconds: float, of: float) -> int:

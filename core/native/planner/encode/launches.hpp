@@ -28,7 +28,7 @@ struct SweepKernel {
     Int num_pivots;
 };
 
-// The other kernels of a list by their numbers, as in qsim_ex.kernels.cuda.launch.launches.
+// The other kernels of a list by their numbers, as in qsim_ex.kernels.cuda.launch.layout.
 enum RunKernel : Int { begin_kernel, few_kernel, many_kernel, memory_kernel, scale_kernel, numbers_kernel };
 
 constexpr int numbers_kernels = 3;
