@@ -55,7 +55,9 @@ struct Run {
         return static_cast<Int>(places.size() - more.size());
     }
     Int go(const std::vector<Number>& operands, Int first, Int most, Int& position) {
-        return qx_enqueue(launch, stream, state_at, tables_at, first, most, &position, operands.data(), words.data(),
+        std::vector<Int> padded = words;
+        padded.insert(padded.end(), longest_word, end_word);
+        return qx_enqueue(launch, stream, state_at, tables_at, first, most, &position, operands.data(), padded.data(),
                           places.data(), room.data());
     }
     Number number(std::size_t k) const { return {room[2 * k], room[2 * k + 1]}; }

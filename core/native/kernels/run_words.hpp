@@ -40,7 +40,8 @@ enum Word : Int {
     rows_word
 };
 
-// The words of each instruction, except for the arguments of a launch; and those of the longest, which are read at once.
+// The words of each instruction, except for the arguments of a launch; and those of the longest, which are read at once: as
+// many stand behind the end.
 constexpr Int word_length[] = {1, 2, 4, 4, 4, 4, 4, 5, 6, 6, 5}, longest_word = 6;
 
 // An argument: its kind, and a number: itself; what is added to the state's address, or to that of the tables; the byte of
