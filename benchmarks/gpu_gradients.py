@@ -28,7 +28,7 @@ from qsim_ex import BatchResult, Gradient, PauliSum, Simulator
 from qsim_ex.circuit.parameters.sweep import ParameterSweep
 from qsim_ex.devices import discover
 from qsim_ex.devices.gpu.device import GpuDevice
-from qsim_ex.run.reversed_plan import ReversedPlan
+from qsim_ex.run.gradients.reversed_plan import ReversedPlan
 
 WARM = 3
 """Calls after the first one that are not timed: what is written out of a circuit is compared when it comes again."""

@@ -32,7 +32,7 @@ from benchmarks.families import FAMILIES  # noqa: E402
 from benchmarks.memory import give_back_pools, wait_for_all  # noqa: E402
 from qsim_ex import Simulator, StateVector  # noqa: E402
 from qsim_ex.placement.divided import exchanged  # noqa: E402
-from qsim_ex.placement.ranks import Ranks  # noqa: E402
+from qsim_ex.placement.ranks.ranks import Ranks  # noqa: E402
 
 FORMAT = 1
 WORLD = MPI.COMM_WORLD

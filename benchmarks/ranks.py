@@ -31,7 +31,7 @@ from qsim_ex.comm.protocol import Communicator
 from qsim_ex.comm.reach import MemoryRuns
 from qsim_ex.devices.cpu.device import CpuDevice
 from qsim_ex.kernels.cpu import copies
-from qsim_ex.placement.ranks import Ranks
+from qsim_ex.placement.ranks.ranks import Ranks
 from qsim_ex.steps import Levels
 
 PATIENCE = 120

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from qsim_ex.observe.readout import apply_readout
     from qsim_ex.options import Checkpoint, Options, Progress
     from qsim_ex.result import BatchResult, Result
-    from qsim_ex.run.gradient_results import Gradient, Overlap, VectorJacobianProduct
+    from qsim_ex.run.gradients.results import Gradient, Overlap, VectorJacobianProduct
     from qsim_ex.simulator import Simulator
     from qsim_ex.state.batch.vector import BatchedStateVector
     from qsim_ex.state.density_matrix import DensityMatrix
@@ -57,12 +57,12 @@ _HOMES = {
     "Cluster": "qsim_ex.deployment.elsewhere",
     "DensityMatrix": "qsim_ex.state.density_matrix",
     "Expression": "qsim_ex.circuit.classical",
-    "Gradient": "qsim_ex.run.gradient_results",
+    "Gradient": "qsim_ex.run.gradients.results",
     "JobCheckpoint": "qsim_ex.execution.job_checkpoint",
     "NoiseModel": "qsim_ex.circuit.noise.model",
     "NoisyBuilder": "qsim_ex.circuit.noise.model",
     "Options": "qsim_ex.options",
-    "Overlap": "qsim_ex.run.gradient_results",
+    "Overlap": "qsim_ex.run.gradients.results",
     "ParameterSweepBuilder": "qsim_ex.circuit.parameters.sweep",
     "PauliString": "qsim_ex.circuit.observables",
     "PauliSum": "qsim_ex.circuit.observables",
@@ -71,7 +71,7 @@ _HOMES = {
     "Result": "qsim_ex.result",
     "Simulator": "qsim_ex.simulator",
     "StateVector": "qsim_ex.state.vector",
-    "VectorJacobianProduct": "qsim_ex.run.gradient_results",
+    "VectorJacobianProduct": "qsim_ex.run.gradients.results",
     "amplitude_damping": "qsim_ex.circuit.noise.channels",
     "apply_readout": "qsim_ex.observe.readout",
     "bit_flip": "qsim_ex.circuit.noise.channels",

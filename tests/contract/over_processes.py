@@ -26,9 +26,9 @@ from qsim_ex.comm.mpi import Mpi  # noqa: E402
 from qsim_ex.comm.protocol import Communicator  # noqa: E402
 from qsim_ex.devices.cpu.device import CpuDevice  # noqa: E402
 from qsim_ex.placement.exchange import between_ranks  # noqa: E402
-from qsim_ex.placement.ranks import Ranks  # noqa: E402
-from qsim_ex.placement.ranks_over_host import RanksOverHost  # noqa: E402
-from qsim_ex.placement.ranks_spread import RanksSpread  # noqa: E402
+from qsim_ex.placement.ranks.over_host import RanksOverHost  # noqa: E402
+from qsim_ex.placement.ranks.ranks import Ranks  # noqa: E402
+from qsim_ex.placement.ranks.spread import RanksSpread  # noqa: E402
 from qsim_ex.steps import Levels  # noqa: E402
 
 CPU = CpuDevice(1)

@@ -17,7 +17,7 @@ from support.paths import ROOT
 from qsim_ex import Circuit, CircuitBuilder, Progress, Simulator
 from qsim_ex.cli import main
 from qsim_ex.display.explanation import Explanation
-from qsim_ex.display.plan_chart import ChartColumn, ChartStep, PlanChart
+from qsim_ex.display.plans.chart import ChartColumn, ChartStep, PlanChart
 from qsim_ex.errors import MissingPackage, OptionError
 from qsim_ex_provider import QsimExBackend
 

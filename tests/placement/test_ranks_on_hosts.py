@@ -13,7 +13,7 @@ from qsim_ex.comm import neighbours
 from qsim_ex.comm.loopback import Loopback
 from qsim_ex.devices.cpu.device import CpuDevice
 from qsim_ex.options.network import layers_of
-from qsim_ex.placement.ranks import Ranks
+from qsim_ex.placement.ranks.ranks import Ranks
 from qsim_ex.steps import Layout, Levels
 
 WIRES = 7

@@ -13,8 +13,8 @@ from support.together import together
 from qsim_ex.comm.loopback import Loopback
 from qsim_ex.errors import OutOfMemory
 from qsim_ex.placement.exchange import mapped
-from qsim_ex.placement.ranks import Ranks
-from qsim_ex.placement.ranks_spread import RanksSpread
+from qsim_ex.placement.ranks.ranks import Ranks
+from qsim_ex.placement.ranks.spread import RanksSpread
 from qsim_ex.steps import Layout, Levels
 
 WIRES = 8

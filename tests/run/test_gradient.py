@@ -21,7 +21,7 @@ from qsim_ex.circuit.parameters.sweep import ParameterSweep
 from qsim_ex.devices import discover
 from qsim_ex.devices.cpu import device as cpu
 from qsim_ex.errors import Cancelled, CircuitError, NotSupported, WireError
-from qsim_ex.run import gradient as under_test
+from qsim_ex.run.gradients import gradient as under_test
 
 
 def simulator(**options: Any) -> Simulator:

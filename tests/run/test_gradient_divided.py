@@ -17,12 +17,13 @@ from qsim_ex.devices.cpu.device import CpuDevice
 from qsim_ex.errors import DeviceError, NotSupported, OptionError
 from qsim_ex.options import Progress
 from qsim_ex.placement.divided.divided import Divided
-from qsim_ex.placement.ranks import Ranks
-from qsim_ex.placement.ranks_over_host import RanksOverHost
-from qsim_ex.placement.ranks_spread import RanksSpread
-from qsim_ex.run import gradient, gradient_divided
-from qsim_ex.run.gradient_targets import Expectations
-from qsim_ex.run.gradient_task import Found, Steps, ticker_of
+from qsim_ex.placement.ranks.over_host import RanksOverHost
+from qsim_ex.placement.ranks.ranks import Ranks
+from qsim_ex.placement.ranks.spread import RanksSpread
+from qsim_ex.run.gradients import divided as gradient_divided
+from qsim_ex.run.gradients import gradient
+from qsim_ex.run.gradients.targets import Expectations
+from qsim_ex.run.gradients.task import Found, Steps, ticker_of
 from qsim_ex.steps import Levels
 
 WIRES = 8

@@ -21,7 +21,7 @@ from qsim_ex import (
 )
 from qsim_ex.circuit.parameters.sweep import ParameterSweep
 from qsim_ex.errors import NotSupported, OptionError
-from qsim_ex.run import gradient_trajectories as under_test
+from qsim_ex.run.gradients import trajectories as under_test
 
 N = 3
 GIVEN = {"trajectories": 50, "seeds": 7}

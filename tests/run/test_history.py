@@ -12,7 +12,7 @@ from qsim_ex import Circuit, CircuitBuilder, Options, Simulator
 from qsim_ex.circuit.classical import Expression
 from qsim_ex.errors import NotSupported
 from qsim_ex.result import Result
-from qsim_ex.run import exact_traversal
+from qsim_ex.run.exact import traversal as exact_traversal
 from qsim_ex.run.machine import Machine
 
 SHOTS = 300

@@ -16,7 +16,7 @@ from benchmarks.gradient_circuits import CIRCUITS
 from qsim_ex import ParameterSweepBuilder, Simulator, thresholds
 from qsim_ex.circuit.parameters.sweep import ParameterSweep
 from qsim_ex.planning.written import Manner
-from qsim_ex.run import gradient_written as under_test
+from qsim_ex.run.gradients import written as under_test
 from tools.fuzz.thresholds import WRITTEN
 
 N = 6
@@ -41,7 +41,7 @@ def written(monkeypatch: pytest.MonkeyPatch, manner: Manner = Manner.BACK) -> It
 
     with monkeypatch.context() as patch:
         patch.setattr(under_test, "_fastest", lambda *_: manner)
-        patch.setattr("qsim_ex.run.gradient.written_task", told)
+        patch.setattr("qsim_ex.run.gradients.gradient.written_task", told)
         yield found
 
 

@@ -9,7 +9,10 @@ import pytest
 
 from qsim_ex.circuit.parameters import pullback
 from qsim_ex.planning import written_numbers
-from qsim_ex.run import gradient, gradient_density, gradient_task, gradient_trajectories, reversed_plan
+from qsim_ex.run.gradients import density as gradient_density
+from qsim_ex.run.gradients import gradient, reversed_plan
+from qsim_ex.run.gradients import task as gradient_task
+from qsim_ex.run.gradients import trajectories as gradient_trajectories
 from qsim_ex.steps.reversed import ReversedSweep
 from qsim_ex.steps.step import Sweep
 

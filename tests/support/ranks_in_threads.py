@@ -32,8 +32,8 @@ from qsim_ex.placement.divided.divided import Divided, NearSubState
 from qsim_ex.placement.exchange.lockstep import shares_of
 from qsim_ex.placement.kinds import PlacementKind
 from qsim_ex.placement.overlap import overlap
-from qsim_ex.placement.ranks import Ranks, needs
-from qsim_ex.placement.ranks_over_host import RanksOverHost
+from qsim_ex.placement.ranks.over_host import RanksOverHost
+from qsim_ex.placement.ranks.ranks import Ranks, needs
 from qsim_ex.placement.request import Limits, StateRequest
 from qsim_ex.placement.wires import held_values
 from qsim_ex.precision import STORAGE, Amplitudes

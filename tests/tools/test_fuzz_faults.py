@@ -412,7 +412,7 @@ def lost_bit(patch: pytest.MonkeyPatch) -> None:
 
 def forgetful_merge(patch: pytest.MonkeyPatch) -> None:
     """Branches that meet are added up, although classical memory in which they differ is read later."""
-    import qsim_ex.run.exact_traversal  # noqa: F401  (so that the fault is put in there, and taken out)
+    import qsim_ex.run.exact.traversal  # noqa: F401  (so that the fault is put in there, and taken out)
 
     instead(patch, live.live_columns, lambda program, _sampled: ((),) * (1 + len(program.nodes)))
 

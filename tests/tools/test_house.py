@@ -87,6 +87,18 @@ def test_lines_of_functions_are_counted(define: str) -> None:
     assert rule.findings == (Finding(f"{ENGINE}run/a.py", 2, "f has 61 lines"),)
 
 
+def test_three_files_of_a_folder_with_one_prefix_are_found() -> None:
+    """Three files of one folder with one prefix break the rule; two do not, nor do exceptions while they are needed."""
+    excepted = [f"{prefix}_{k}.py" for prefix in shape.PREFIXES for k in range(3)]
+
+    def found(*paths: str) -> list[str]:
+        return [one.path for one in shape.prefixes([Source.parse(path, "") for path in paths]).findings]
+
+    assert found(*excepted, "a/b.py", "a/b_c.py", "c/b_d.py", "a/__init__.py") == []
+    assert found(*excepted, "a/b.py", "a/b_c.py", "a/b_d.py") == ["a/b.py"]
+    assert found("a/b.py") == ["tools/house/shape.py"] * len(shape.PREFIXES)
+
+
 # --- names -----------------------------------------------------------------------------------------------------------
 
 

@@ -19,7 +19,8 @@ from qsim_ex.observe import sampling
 from qsim_ex.placement.single import Single
 from qsim_ex.placement.windows import rehearsal
 from qsim_ex.planning import form
-from qsim_ex.run import density_parts, stim_samples
+from qsim_ex.run import stim_samples
+from qsim_ex.run.exact import parts as density_parts
 
 MOST = 20_000
 """Circuits within which a fault must be found."""

@@ -52,6 +52,7 @@ def rules() -> list[Rule]:
         kinds.anys,
         shape.file_lines,
         shape.function_lines,
+        shape.prefixes,
     )
     runs: list[Callable[[], Rule]] = [partial(measured.every_option, sources)]
     runs += [partial(measured.length_of_walk, name) for name in CASES]

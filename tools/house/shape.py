@@ -1,7 +1,8 @@
-"""How large things are: modules at the engine's root, layers of the contract, lines of files and of functions."""
+"""How large things are: modules at the root, layers, lines of files and functions, files of one prefix in a folder."""
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from statistics import median
 from typing import Any
@@ -9,7 +10,7 @@ from typing import Any
 from tools.diagram import ENGINE_CONTRACT, contract
 from tools.house.sources import ENGINE, Finding, Rule, Source
 
-MODULES, LAYERS, FILE, FUNCTION = 9, 13, 300, 60
+MODULES, LAYERS, FILE, FUNCTION, PREFIX = 9, 13, 300, 60, 2
 
 TABLES: Mapping[str, str] = {
     f"{ENGINE}circuit/gates.py": "the table of gates",
@@ -22,12 +23,17 @@ LONG: Mapping[str, int] = {
     f"{ENGINE}density/doubled.py": 400,
     f"{ENGINE}placement/divided/divided.py": 384,
     f"{ENGINE}placement/migrated.py": 389,
-    f"{ENGINE}placement/ranks.py": 393,
-    f"{ENGINE}placement/ranks_spread.py": 397,
+    f"{ENGINE}placement/ranks/ranks.py": 393,
+    f"{ENGINE}placement/ranks/spread.py": 397,
     f"{ENGINE}placement/single.py": 363,
     f"{ENGINE}program/basic_block.py": 354,
 }
 """Files that are longer and no table: one class each, which a noun would have to be found in; none may grow."""
+
+PREFIXES: Mapping[str, str] = {
+    f"{ENGINE}planning/written": "what is written in place of a circuit, and its three tables",
+}
+"""Folder and prefix of more files than `PREFIX`, and why they are no folder of their own."""
 
 
 def root_modules(sources: Sequence[Source]) -> Rule:
@@ -74,3 +80,19 @@ def function_lines(sources: Sequence[Source]) -> Rule:
     number = f"longest {most} ({name} in {where.path}); median {median(size[0] for size in sizes):g}"
     found = tuple(one.find(node, f"{name} has {lines} lines") for lines, name, one, node in sizes if lines > FUNCTION)
     return Rule("lines of a function", number, f"at most {FUNCTION}", found)
+
+
+def prefixes(sources: Sequence[Source]) -> Rule:
+    """Count prefixes that more than `PREFIX` files of a folder share: those files are a folder of their own."""
+    shared: defaultdict[str, list[Source]] = defaultdict(list)
+    for one in sources:
+        folder, name = one.path.rsplit("/", 1)
+        shared[f"{folder}/{name.removesuffix('.py').split('_')[0]}"].append(one)
+    many = {prefix: files for prefix, files in shared.items() if len(files) > PREFIX and not prefix.endswith("/")}
+    found = [
+        Finding(files[0].path, 1, f"{len(files)} files begin with {prefix.rsplit('/', 1)[1]!r}; make a folder of them")
+        for prefix, files in many.items()
+        if prefix not in PREFIXES
+    ]
+    found += [Finding("tools/house/shape.py", 1, f"take {one} out of PREFIXES") for one in PREFIXES if one not in many]
+    return Rule("prefixes that three files of a folder share", str(len(many)), f"at most {len(PREFIXES)}", tuple(found))

@@ -35,9 +35,9 @@ from qsim_ex.steps.plan import Plan
 from qsim_ex.steps.step import BasisPermutation, DenseMatrix, InitialAmplitudes, Step, Sweep, ZeroFill
 
 if TYPE_CHECKING:
-    from qsim_ex.display import plan_picture
+    from qsim_ex.display.plans import picture as plan_picture
 else:
-    plan_picture = later("qsim_ex.display.plan_picture")
+    plan_picture = later("qsim_ex.display.plans.picture")
 
 MOST_KINDS = 4
 

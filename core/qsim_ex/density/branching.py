@@ -3,7 +3,7 @@
 Where a circuit's way depends on a bit, a bit wire does not help: branches do different work. So a measurement stays a
 measurement here, of the row wire, and what follows it sets to zero all entries whose column is another one. Markers
 and stores stay as they are. The program of this circuit is divided as that of any circuit with loops is
-(`program.control_flow`), and `run.exact_traversal` follows every outcome.
+(`program.control_flow`), and `run.exact.traversal` follows every outcome.
 """
 
 from __future__ import annotations

@@ -15,9 +15,9 @@ from qsim_ex.deployment.rooms import Room, home, lacks, refused, require_alike, 
 from qsim_ex.display.amounts import human
 from qsim_ex.errors import OutOfMemory, QsimExError
 from qsim_ex.options import Options
-from qsim_ex.placement import ranks_over_host as over_host
 from qsim_ex.placement.deployment import Deployment
 from qsim_ex.placement.exchange.mapped import MappedMemory
+from qsim_ex.placement.ranks import over_host
 
 if TYPE_CHECKING:
     from qsim_ex.comm.protocol import Communicator

@@ -8,17 +8,17 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Self
 
-from qsim_ex.display.plan_chart import PlanChart
+from qsim_ex.display.plans.chart import PlanChart
 from qsim_ex.later import later
 
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from qsim_ex.display import plan_picture
-    from qsim_ex.display.plan_drawing import Moment
-    from qsim_ex.display.plan_picture import PlanPicture
+    from qsim_ex.display.plans import picture as plan_picture
+    from qsim_ex.display.plans.drawing import Moment
+    from qsim_ex.display.plans.picture import PlanPicture
 else:
-    plan_picture = later("qsim_ex.display.plan_picture")
+    plan_picture = later("qsim_ex.display.plans.picture")
 
 _STEP = re.compile(r"\s*(\d+) (clear|sweep|matrix|shuffle|spread)\s+(.*)")
 """A line of `planning.explain` about one step: its number, its kind, and what is known of it."""

@@ -28,7 +28,7 @@ from qsim_ex.files.saved_state import (
     write_piece,
 )
 from qsim_ex.files.written import written
-from qsim_ex.placement.ranks import Ranks
+from qsim_ex.placement.ranks.ranks import Ranks
 
 _TIMES = 10
 """How often ranks open a file before they say that it is not the same on all of them."""

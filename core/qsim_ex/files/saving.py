@@ -31,7 +31,7 @@ from qsim_ex.placement.base import Placement
 
 if TYPE_CHECKING:
     from qsim_ex.files import saved_by_ranks
-    from qsim_ex.placement.ranks import Ranks
+    from qsim_ex.placement.ranks.ranks import Ranks
 else:
     saved_by_ranks = later("qsim_ex.files.saved_by_ranks")
 

@@ -21,15 +21,17 @@ from qsim_ex.precision import AmplitudeDtype
 from qsim_ex.steps.plan import Plan
 
 if TYPE_CHECKING:
-    from qsim_ex.placement import migrated, peers, peers_over_host, ranks, ranks_over_host
+    from qsim_ex.placement import migrated, peers, peers_over_host
+    from qsim_ex.placement.ranks import over_host as ranks_over_host
+    from qsim_ex.placement.ranks import ranks
     from qsim_ex.placement.windows import rehearsal
     from qsim_ex.placement.windows.rehearsal import CopiedBytes
 else:
     migrated = later("qsim_ex.placement.migrated")
     peers = later("qsim_ex.placement.peers")
     peers_over_host = later("qsim_ex.placement.peers_over_host")
-    ranks = later("qsim_ex.placement.ranks")
-    ranks_over_host = later("qsim_ex.placement.ranks_over_host")
+    ranks = later("qsim_ex.placement.ranks.ranks")
+    ranks_over_host = later("qsim_ex.placement.ranks.over_host")
     rehearsal = later("qsim_ex.placement.windows.rehearsal")
 
 

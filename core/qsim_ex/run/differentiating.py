@@ -24,13 +24,15 @@ if TYPE_CHECKING:
     from qsim_ex.circuit.parameters.sweep import ParameterSweep
     from qsim_ex.deployment.elsewhere import Cluster
     from qsim_ex.display.explanation import Explanation
-    from qsim_ex.run import gradient, gradient_explained, gradient_trajectories
-    from qsim_ex.run.gradient_results import Gradient, Overlap, VectorJacobianProduct
-    from qsim_ex.run.gradient_trajectories import AskedTrajectories
+    from qsim_ex.run.gradients import explained as gradient_explained
+    from qsim_ex.run.gradients import gradient
+    from qsim_ex.run.gradients import trajectories as gradient_trajectories
+    from qsim_ex.run.gradients.results import Gradient, Overlap, VectorJacobianProduct
+    from qsim_ex.run.gradients.trajectories import AskedTrajectories
 else:
-    gradient = later("qsim_ex.run.gradient")
-    gradient_explained = later("qsim_ex.run.gradient_explained")
-    gradient_trajectories = later("qsim_ex.run.gradient_trajectories")
+    gradient = later("qsim_ex.run.gradients.gradient")
+    gradient_explained = later("qsim_ex.run.gradients.explained")
+    gradient_trajectories = later("qsim_ex.run.gradients.trajectories")
     sweeps = later("qsim_ex.circuit.parameters.sweep")
 
 
@@ -51,8 +53,8 @@ class Differentiating:
     ) -> Gradient:
         """Return expectation values after a circuit and their derivatives with respect to all its parameters.
 
-        It takes little more than three runs, however many parameters there are (`run.gradient`); all bindings of the
-        sweep are worked on together. The circuit begins in |0…0⟩; measurements at its end are ignored.
+        It takes little more than three runs, however many parameters there are (`run.gradients.gradient`); all bindings
+        of the sweep are worked on together. The circuit begins in |0…0⟩; measurements at its end are ignored.
         sweep: of a `ParameterSweepBuilder`; each of its columns is a parameter. observables: Hermitian, so with real
         coefficients; all share the run, and each takes another state in memory. Where a state is divided over devices,
         host memory or processes, they come one after another, each with a run and two states in memory.

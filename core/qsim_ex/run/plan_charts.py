@@ -9,7 +9,7 @@ from typing import assert_never
 
 from qsim_ex.circuit.ops import mask_of
 from qsim_ex.devices.memory import state_bytes
-from qsim_ex.display.plan_chart import ChartColumn, ChartStep, PlanChart
+from qsim_ex.display.plans.chart import ChartColumn, ChartStep, PlanChart
 from qsim_ex.execution.costs import total_of
 from qsim_ex.placement.deployment import Deployment
 from qsim_ex.planning.cost.summary import step_cost

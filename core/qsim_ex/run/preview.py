@@ -12,7 +12,7 @@ from qsim_ex.deployment.hypothetical import assign_hypothetical
 from qsim_ex.devices.memory import state_bytes
 from qsim_ex.display.amounts import human
 from qsim_ex.display.explanation import Explanation
-from qsim_ex.display.plan_chart import PlanChart
+from qsim_ex.display.plans.chart import PlanChart
 from qsim_ex.errors import OptionError
 from qsim_ex.execution.costs import first_of, total_of
 from qsim_ex.execution.prepare import plans_of

@@ -19,7 +19,7 @@ from qsim_ex.devices.cpu import buffers, shared
 from qsim_ex.devices.cpu.device import CpuDevice
 from qsim_ex.errors import DeviceError
 from qsim_ex.placement.exchange.schedule import Part
-from qsim_ex.placement.ranks import Ranks
+from qsim_ex.placement.ranks.ranks import Ranks
 from qsim_ex.steps import Layout, Levels
 
 

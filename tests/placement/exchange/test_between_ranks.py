@@ -17,7 +17,7 @@ from qsim_ex.comm.loopback import Loopback
 from qsim_ex.errors import CommunicationError, OutOfMemory
 from qsim_ex.placement.exchange import mapped
 from qsim_ex.placement.exchange.mapped import MappedMemory
-from qsim_ex.placement.ranks import Ranks
+from qsim_ex.placement.ranks.ranks import Ranks
 from qsim_ex.steps import Layout, Levels
 
 WIRES = 7

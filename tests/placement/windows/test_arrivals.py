@@ -18,7 +18,7 @@ from support.together import together
 from qsim_ex.circuit.ops import ALWAYS
 from qsim_ex.comm.loopback import Loopback
 from qsim_ex.errors import Cancelled, CommunicationError
-from qsim_ex.placement.ranks_over_host import RanksOverHost
+from qsim_ex.placement.ranks.over_host import RanksOverHost
 from qsim_ex.placement.windows.arrivals import Arrivals
 from qsim_ex.steps import DenseMatrix, Layout, Levels, Migration, Stage
 

@@ -31,7 +31,7 @@ from qsim_ex.program.separate import separation_of
 from qsim_ex.result import BatchResult
 from qsim_ex.run.branches import Branches
 from qsim_ex.run.collector import Collector
-from qsim_ex.run.density_circuit import certain, doubled_for
+from qsim_ex.run.exact.circuit import certain, doubled_for
 from qsim_ex.run.methods.method import RunMethod
 from qsim_ex.run.outcome import result_of
 from qsim_ex.run.pipeline import (
@@ -46,12 +46,14 @@ if TYPE_CHECKING:
     from qsim_ex.execution import together
     from qsim_ex.options import Options
     from qsim_ex.program.separation import SeparatePart, Separation
-    from qsim_ex.run import density_branches, density_parts, over_ranks, saved_rows
+    from qsim_ex.run import over_ranks, saved_rows
+    from qsim_ex.run.exact import branches as density_branches
+    from qsim_ex.run.exact import parts as density_parts
     from qsim_ex.run.request import Request
 else:
     together = later("qsim_ex.execution.together")
-    density_branches = later("qsim_ex.run.density_branches")
-    density_parts = later("qsim_ex.run.density_parts")
+    density_branches = later("qsim_ex.run.exact.branches")
+    density_parts = later("qsim_ex.run.exact.parts")
     over_ranks = later("qsim_ex.run.over_ranks")
     saved_rows = later("qsim_ex.run.saved_rows")
 

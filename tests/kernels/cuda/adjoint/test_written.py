@@ -22,7 +22,7 @@ from qsim_ex.kernels.cuda.adjoint.write import kernel, pieces
 from qsim_ex.planning import compiled as planner
 from qsim_ex.planning.planner import make_plan
 from qsim_ex.precision import SINGLE
-from qsim_ex.run import reversed_plan
+from qsim_ex.run.gradients import reversed_plan
 from qsim_ex.steps.layout import Layout
 from qsim_ex.steps.reversed import reversed_sweep
 from qsim_ex.steps.step import Sweep

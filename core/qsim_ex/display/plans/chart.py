@@ -1,4 +1,4 @@
-"""`PlanChart`: what a picture of a plan shows, as plain numbers and words; `plan_drawing` draws it."""
+"""`PlanChart`: what a picture of a plan shows, as plain numbers and words; `drawing` draws it."""
 
 from __future__ import annotations
 

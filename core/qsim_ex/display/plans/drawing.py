@@ -15,8 +15,8 @@ from matplotlib.patches import Patch
 from numpy import ma, nan
 
 from qsim_ex.display.amounts import unit_of
-from qsim_ex.display.plan_chart import ChartColumn, PlanChart
-from qsim_ex.display.plan_colors import Colors
+from qsim_ex.display.plans.chart import ChartColumn, PlanChart
+from qsim_ex.display.plans.colors import Colors
 
 MOST_KINDS = 9
 """The most kinds of operations that have a row of their own."""

@@ -6,7 +6,7 @@ to Vλ changes the value by −2·Re⟨Vλ|dV|ψ⟩: devices add that up for the
 cache. Numbers follow from operands by the plan's coefficient program, operands from parameters by the gate table, and
 both are passed backwards (Jones and Gacon, arXiv:2009.02823, gate by gate; here sweep by sweep).
 
-Here are states in one piece on one device. `gradient_divided` has all others, and `gradient_targets` what may stand in
+Here are states in one piece on one device. `divided` has all others, and `targets` what may stand in
 place of an expectation value.
 """
 
@@ -38,10 +38,11 @@ from qsim_ex.placement.batch import Batch, rows_at_once
 from qsim_ex.planning.coefficients.pullback import LEFT_OUT
 from qsim_ex.precision import PrecisionName
 from qsim_ex.program.one_state import unitary_program
-from qsim_ex.run.gradient_results import Gradient, Overlap, VectorJacobianProduct
-from qsim_ex.run.gradient_states import DifferentiatingDevice, final_states, forward_plan
-from qsim_ex.run.gradient_targets import Complex, Expectations, Given, Overlaps, Rows, Target, WeightedExpectations
-from qsim_ex.run.gradient_task import (
+from qsim_ex.run.gradients.results import Gradient, Overlap, VectorJacobianProduct
+from qsim_ex.run.gradients.reversed_plan import ReversedPlan, reversed_plan
+from qsim_ex.run.gradients.states import DifferentiatingDevice, final_states, forward_plan
+from qsim_ex.run.gradients.targets import Complex, Expectations, Given, Overlaps, Rows, Target, WeightedExpectations
+from qsim_ex.run.gradients.task import (
     Back,
     Found,
     GradientTask,
@@ -52,17 +53,17 @@ from qsim_ex.run.gradient_task import (
     require_derivatives,
     ticker_of,
 )
-from qsim_ex.run.gradient_trajectories import AskedTrajectories, ChosenRows, chosen_rows
-from qsim_ex.run.gradient_written import written_task
-from qsim_ex.run.reversed_plan import ReversedPlan, reversed_plan
+from qsim_ex.run.gradients.trajectories import AskedTrajectories, ChosenRows, chosen_rows
+from qsim_ex.run.gradients.written import written_task
 from qsim_ex.run.written_out import Where
 from qsim_ex.steps.plan import Plan
 
 if TYPE_CHECKING:
-    from qsim_ex.run import gradient_density, gradient_divided
+    from qsim_ex.run.gradients import density as gradient_density
+    from qsim_ex.run.gradients import divided as gradient_divided
 else:
-    gradient_density = later("qsim_ex.run.gradient_density")
-    gradient_divided = later("qsim_ex.run.gradient_divided")
+    gradient_density = later("qsim_ex.run.gradients.density")
+    gradient_divided = later("qsim_ex.run.gradients.divided")
 
 
 def gradient(

@@ -26,8 +26,8 @@ from qsim_ex.planning.coefficients.pullback import LEFT_OUT, depending, pull_bac
 from qsim_ex.planning.compiled import CANCEL
 from qsim_ex.planning.written_numbers import WrittenNumbers
 from qsim_ex.precision import AmplitudeDtype
-from qsim_ex.run.gradient_targets import Complex, Rows, Target
-from qsim_ex.run.gradient_trajectories import ChosenRows
+from qsim_ex.run.gradients.targets import Complex, Rows, Target
+from qsim_ex.run.gradients.trajectories import ChosenRows
 from qsim_ex.steps.layout import Layout, Levels, Shape
 from qsim_ex.steps.plan import Plan
 
@@ -59,7 +59,7 @@ class GradientTask:
     """What is differentiated.
 
     work: of all bindings. wanted: which of its operands depend on parameters. numbers: how the operands follow from
-    those of the sweep, if the work is what is written in place of its circuit; see `run.gradient_written`. chosen: the
+    those of the sweep, if the work is what is written in place of its circuit; see `run.gradients.written`. chosen: the
     rows that are worked on, if they are trajectories; else they are the sweep's bindings.
     """
 

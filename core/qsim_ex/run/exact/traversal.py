@@ -27,11 +27,11 @@ from qsim_ex.program.live import live_columns
 from qsim_ex.program.program import BranchPoint, Segment
 from qsim_ex.run.branches import Branches, operands_of
 from qsim_ex.run.context import ExecutionContext
+from qsim_ex.run.exact.summed_branches import pairs_of, summed_branches
 from qsim_ex.run.group_traversal import GroupTraversal
 from qsim_ex.run.history import History
 from qsim_ex.run.machine import Machine
 from qsim_ex.run.request import BatchInputs, WorkUnit
-from qsim_ex.run.summed_branches import pairs_of, summed_branches
 from qsim_ex.steps.layout import Layout
 
 Numbers = NDArray[np.int64]

@@ -31,7 +31,7 @@ from qsim_ex.placement.divided import products
 from qsim_ex.placement.divided.divided import Divided
 from qsim_ex.placement.divided.products import Beside
 from qsim_ex.program.one_state import unitary_program
-from qsim_ex.run.gradient_states import DifferentiatingDevice, final_states, forward_plan, stored
+from qsim_ex.run.gradients.states import DifferentiatingDevice, final_states, forward_plan, stored
 
 Complex = NDArray[np.complex128]
 Rows = NDArray[np.intp]

@@ -34,10 +34,10 @@ from qsim_ex.placement import index_bits as at
 from qsim_ex.placement.base import Tick
 from qsim_ex.placement.batch import Batch, rows_at_once
 from qsim_ex.planning.compiled import check_cancelled
-from qsim_ex.run.density_circuit import doubled_for
-from qsim_ex.run.gradient_states import DifferentiatingDevice, stored
-from qsim_ex.run.gradient_targets import Complex, Expectations, Rows, Target, WeightedExpectations
-from qsim_ex.run.gradient_task import Back, Found, back_plan, in_one_piece, prepared, require_derivatives
+from qsim_ex.run.exact.circuit import doubled_for
+from qsim_ex.run.gradients.states import DifferentiatingDevice, stored
+from qsim_ex.run.gradients.targets import Complex, Expectations, Rows, Target, WeightedExpectations
+from qsim_ex.run.gradients.task import Back, Found, back_plan, in_one_piece, prepared, require_derivatives
 
 
 class Phase(NamedTuple):

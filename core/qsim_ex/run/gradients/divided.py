@@ -23,8 +23,8 @@ from qsim_ex.placement.divided.divided import Divided
 from qsim_ex.placement.executor import check_norm
 from qsim_ex.placement.kinds import KINDS
 from qsim_ex.placement.paired import PairedSteps, StateSteps, levels_of_one, widened
-from qsim_ex.run.gradient_targets import Complex, Rows, Target
-from qsim_ex.run.gradient_task import Back, Found, GradientTask, Steps, back_of, prepared, ticker_of
+from qsim_ex.run.gradients.targets import Complex, Rows, Target
+from qsim_ex.run.gradients.task import Back, Found, GradientTask, Steps, back_of, prepared, ticker_of
 from qsim_ex.steps.layout import Layout, Levels, Shape
 from qsim_ex.steps.plan import Plan
 

@@ -1,7 +1,7 @@
 """A placement over several processes: the part of each is on its device and, as far as that has no room, on its host.
 
 A rank's part is a state in windows (`migrated`, in the scenario *spread*): each slice of it is on the device or on the
-host. Plans are those of `ranks_over_host`. Where ranks trade halves of their parts they trade slices by their numbers,
+host. Plans are those of `over_host`. Where ranks trade halves of their parts they trade slices by their numbers,
 so none needs to know where the other keeps them. A rank whose part is known to be zero keeps one slice of it.
 """
 
@@ -28,7 +28,7 @@ from qsim_ex.placement.exchange.mapped import MappedMemory
 from qsim_ex.placement.exchange.schedule import Swaps, amplitudes_sent, sources
 from qsim_ex.placement.exchange.slice_trades import SliceTrades, staging
 from qsim_ex.placement.migrated import Migrated
-from qsim_ex.placement.ranks import Ranks
+from qsim_ex.placement.ranks.ranks import Ranks
 from qsim_ex.placement.request import Limits, MemoryNeeds
 from qsim_ex.placement.windows.home import passes_of
 from qsim_ex.placement.windows.window import MigratedMemory, Window, room

@@ -21,7 +21,7 @@ from qsim_ex.devices import discover
 from qsim_ex.devices.base import Buffer, Device
 from qsim_ex.devices.peering import Link, link
 from qsim_ex.errors import InvalidInput, OptionError, OutOfMemory
-from qsim_ex.placement import peers_over_host, ranks_spread
+from qsim_ex.placement import peers_over_host
 from qsim_ex.placement.deployment import Deployment
 from qsim_ex.placement.divided import exchanged
 from qsim_ex.placement.divided.divided import narrowed
@@ -30,7 +30,8 @@ from qsim_ex.placement.exchange.lockstep import shares_of
 from qsim_ex.placement.exchange.messages import staging
 from qsim_ex.placement.exchange.schedule import Swaps, amplitudes_sent, schedule, sources
 from qsim_ex.placement.index_bits import move_bits
-from qsim_ex.placement.ranks import NO_LINKS, Ranks
+from qsim_ex.placement.ranks import spread as ranks_spread
+from qsim_ex.placement.ranks.ranks import NO_LINKS, Ranks
 from qsim_ex.placement.request import Limits, MemoryNeeds, StateRequest
 from qsim_ex.placement.windows.arrivals import Arrivals
 from qsim_ex.placement.windows.home import CARRIED_BYTES, HomeWindows, course_of, passes_of, ticks_of

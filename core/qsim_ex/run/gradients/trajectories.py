@@ -27,7 +27,7 @@ from qsim_ex.program.divide import program_of
 from qsim_ex.program.kraus import Kraus
 from qsim_ex.program.program import GatheredOperands, Program, Segment
 from qsim_ex.run.branches import Branches, first_branches
-from qsim_ex.run.gradient_targets import Complex, Rows
+from qsim_ex.run.gradients.targets import Complex, Rows
 from qsim_ex.run.request import BatchInputs, Request, WorkUnit
 
 Floats = NDArray[np.float64]

@@ -23,9 +23,9 @@ from qsim_ex.planning.coefficients.pullback import LEFT_OUT
 from qsim_ex.planning.compiled import MOST_WIRES
 from qsim_ex.planning.written import Manner, WrittenCircuit
 from qsim_ex.planning.written_bindings import WrittenBindings
-from qsim_ex.run.gradient_states import forward_plan
-from qsim_ex.run.gradient_task import GradientTask
-from qsim_ex.run.reversed_plan import reverses
+from qsim_ex.run.gradients.reversed_plan import reverses
+from qsim_ex.run.gradients.states import forward_plan
+from qsim_ex.run.gradients.task import GradientTask
 from qsim_ex.run.written_out import Where, most_rotations, written_bindings
 from qsim_ex.steps.plan import Plan
 

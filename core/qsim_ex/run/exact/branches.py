@@ -1,6 +1,6 @@
 """Runs of circuits with blocks, loops and variables with density matrices: every branch is followed, none is drawn.
 
-The branches of a binding are in memory together, each with its own density matrix; see `exact_traversal`.
+The branches of a binding are in memory together, each with its own density matrix; see `traversal`.
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ from qsim_ex.result import BatchResult
 from qsim_ex.run.branches import Branches, first_branches
 from qsim_ex.run.collector import Collector
 from qsim_ex.run.context import ExecutionContext
-from qsim_ex.run.density_circuit import certain, doubled_for
-from qsim_ex.run.exact_traversal import ExactTraversal
+from qsim_ex.run.exact.circuit import certain, doubled_for
+from qsim_ex.run.exact.traversal import ExactTraversal
 from qsim_ex.run.machine import Machine
 from qsim_ex.run.outcome import result_of
 from qsim_ex.run.pipeline import BatchCall, PlannedRun

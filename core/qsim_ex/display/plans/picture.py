@@ -11,18 +11,19 @@ from io import StringIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from qsim_ex.display.plan_chart import PlanChart
+from qsim_ex.display.plans.chart import PlanChart
 from qsim_ex.errors import MissingPackage, OptionError
 from qsim_ex.later import later
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from qsim_ex.display import plan_colors, plan_drawing
-    from qsim_ex.display.plan_drawing import Moment
+    from qsim_ex.display.plans import colors as plan_colors
+    from qsim_ex.display.plans import drawing as plan_drawing
+    from qsim_ex.display.plans.drawing import Moment
 else:
-    plan_colors = later("qsim_ex.display.plan_colors")
-    plan_drawing = later("qsim_ex.display.plan_drawing")
+    plan_colors = later("qsim_ex.display.plans.colors")
+    plan_drawing = later("qsim_ex.display.plans.drawing")
 
 
 @dataclass(frozen=True, eq=False)

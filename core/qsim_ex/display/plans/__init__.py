@@ -1,0 +1,1 @@
+"""Drawings of plans: a chart in text, and a picture of every step."""
