@@ -38,7 +38,7 @@ TESTS = (
     "tests/planning/stages",
     "tests/planning/tiles",
     "tests/observe",
-    "tests/run/test_gradient.py",
+    "tests/run/gradients/test_gradient.py",
     "tests/run/test_narrow_density.py",
     "tests/run/test_trajectories.py",
     "tests/qsim_ex_cirq/test_halves.py",

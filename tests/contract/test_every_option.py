@@ -205,7 +205,7 @@ LEFT_OUT: Mapping[type, set[str]] = {
     SamplerV2: {"from_backend"},
     EstimatorV2: {"from_backend"},
 }
-"""Methods that run nothing, and gradients, which refuse most options (tests/run/test_gradient.py)."""
+"""Methods that run nothing, and gradients, which refuse most options (tests/run/gradients/test_gradient.py)."""
 
 
 @pytest.mark.parametrize("owner", LEFT_OUT, ids=lambda owner: owner.__name__)
