@@ -139,7 +139,7 @@ class SweepRunner:
 
     def _by_parts(self, translations: Sequence[Translation], values: Sequence[int]) -> list[list[complex]] | None:
         """Return the amplitudes of circuits in separate parts; None unless all of them are, and measure nothing."""
-        if any(one.at_end or one.circuit.structure.all_joined for one in translations):
+        if any(one.at_end or one.circuit.structure.is_one_part(observed=False) for one in translations):
             return None
         circuits = (one.sweep.circuit(k) for one in translations for k in range(one.sweep.count))
         found = []
@@ -175,7 +175,7 @@ class SweepRunner:
                 for final in self._states(runs, translations, seeds, initial, began):
                     assert isinstance(final, FinalState)  # which measured states and those from a vector are
                     yield _of_state(final.expectation(sums), sums, 1 if measured else None)
-            elif len(resolvers) > 1 or stateless or not translations[0].circuit.structure.all_joined:
+            elif len(resolvers) > 1 or stateless or not translations[0].circuit.structure.is_one_part(observed=True):
                 yield from self._means(runs, translations, seeds, sums)
             else:
                 with runs.job.next().state(translations[0].circuit) as state:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from qiskit.result.models import ExperimentResult, ExperimentResultData
@@ -12,9 +12,6 @@ from qiskit.result.models import ExperimentResult, ExperimentResultData
 from qsim_ex import Result as EngineResult
 from qsim_ex.frameworks import integers
 from qsim_ex_provider.saves.kinds import SavedForm
-
-if TYPE_CHECKING:
-    pass
 
 
 class LazyData(ExperimentResultData):

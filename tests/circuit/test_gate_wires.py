@@ -5,7 +5,7 @@ import pytest
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
-from qsim_ex import CircuitBuilder
+from qsim_ex import CircuitBuilder, thresholds
 from qsim_ex.circuit.structure import Structure
 
 
@@ -35,8 +35,8 @@ def test_gates_join_the_wires_that_a_graph_of_them_connects(seed: int, num_qubit
     rows, columns = np.array(edges).T
     graph = coo_array((np.ones(len(edges)), (rows, columns)), shape=(num_qubits, num_qubits))
     components = connected_components(graph)[0]
-    assert structure.all_joined == (len(mixed) == num_qubits and components == 1)
-    if num_qubits <= 62 and not structure.all_joined:
+    assert structure.is_one_part(observed=False) == (len(mixed) == num_qubits and components == 1)
+    if num_qubits <= 62 and not structure.is_one_part(observed=False):
         assert structure.gate_wires is not None
         assert structure.gate_wires.mixed == sum(1 << wire for wire in mixed)
         assert structure.gate_wires.touched == sum({1 << w for e in edges[1:] for w in e})
@@ -46,4 +46,21 @@ def test_a_measurement_before_a_gate_is_left_to_python() -> None:
     """Native code looks at circuits of gates with measurements at their end alone."""
     structure = CircuitBuilder(1, 1).gate("h", [0]).measure([0], [0]).gate("h", [0]).build().structure
     assert structure.gate_wires is None
-    assert not structure.all_joined
+
+
+@pytest.mark.parametrize("observed", [False, True])
+def test_live_ranges_take_turns_where_a_wire_is_measured_and_then_mixed(observed: bool) -> None:
+    """A circuit that joins all wires is one part where it is narrow; a wide one that measures on the way may not be."""
+    builder = CircuitBuilder(2, 1).gate("h", [0]).gate("cx", [0, 1])
+    at_end, on_the_way = builder.measure([0], [0]).build(), builder.gate("h", [0]).build()
+    assert on_the_way.structure.is_one_part(observed)
+    with thresholds.instead(narrow=0):
+        assert at_end.structure.is_one_part(observed)
+        assert not on_the_way.structure.is_one_part(observed)
+
+
+def test_a_save_of_all_wires_makes_one_part() -> None:
+    """A saved state is one of all wires, be some of them idle; without the save the idle wire is left out."""
+    builder = CircuitBuilder(3).gate("h", [1])
+    assert not builder.build().structure.is_one_part(observed=False)
+    assert builder.save().build().structure.is_one_part(observed=False)

@@ -31,6 +31,7 @@ class Structure:
         self.instructions = instructions
         self.kinds: frozenset[type] = frozenset(map(type, instructions))
         """The classes of the instructions."""
+        self._last: dict[bool, bool] = {}  # whether all measurements can be moved to the end, by `observed`
 
     @cached_property
     def key(self) -> str:
@@ -128,15 +129,21 @@ class Structure:
         _wires_of_gates()(self.instructions, end, self.num_qubits, ctypes.addressof(out))
         return GateWires(*out)
 
-    @cached_property
-    def all_joined(self) -> bool:
-        """Whether gates mix every wire and join all, and none is reset, or measured and then mixed again.
+    def is_one_part(self, observed: bool) -> bool:
+        """Whether surely no wire is idle, and all are simulated together; observed: see `divide.program_of`.
 
-        Then all wires are simulated together.
+        So it is if the state of all wires is set or saved. Else gates and channels have to mix every wire and join all,
+        and none may be reset. Of many wires none may be measured and then mixed, since live ranges then take turns.
         """
+        if self.on_every_wire or not self.num_qubits:
+            return True
         if (wires := self.gate_wires) is not None:
             return self.gates_end > 0 and wires.mixed == (1 << self.num_qubits) - 1 and wires.groups < 2
-        return self.kinds <= {Op, Measure} and self.joins_all and self.measures_last(observed=False)
+        if not self.joins_all:
+            return False
+        if self.num_qubits > thresholds.now.narrow and observed not in self._last:
+            self._last[observed] = self._measures_last(observed)
+        return self.num_qubits <= thresholds.now.narrow or self._last[observed]
 
     @cached_property
     def joins_all(self) -> bool:
@@ -171,7 +178,7 @@ class Structure:
                 mixed |= mixes
         return mixed == every and len(joined) < 2
 
-    def measures_last(self, *, observed: bool) -> bool:
+    def _measures_last(self, observed: bool) -> bool:
         """Whether all measurements can surely be moved to the end; observed: see `divide.program_of`."""
         if Measure not in self.kinds:
             return True

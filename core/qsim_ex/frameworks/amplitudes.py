@@ -21,7 +21,7 @@ def amplitudes_by_parts(simulator: Simulator, circuit: Circuit, values: Sequence
     is needed for the largest part.
     """
     options = simulator.options
-    if not options.separate or options.divides or circuit.structure.all_joined:
+    if not options.separate or options.divides or circuit.structure.is_one_part(observed=False):
         return None
     gates = circuit.structure.only_gates
     separation = separation_of(circuit.structure) if gates else None

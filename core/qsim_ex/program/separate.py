@@ -36,13 +36,10 @@ def separation_of(
     observed, groups: see `divide.program_of`. how: 'apart', or 'together' for one part of all wires that are not idle,
     or 'whole' for one of all wires. The shots of a seed are the same, since all three have the same instructions.
     """
-    if structure.on_every_wire or not structure.num_qubits:
-        return None  # a state of all wires is set, or saved
+    if structure.is_one_part(observed):
+        return None
     if structure.has_control_flow:
         return _without_idle_wires(structure, groups, how)
-    narrow = structure.num_qubits <= thresholds.now.narrow  # then no live ranges take turns
-    if structure.joins_all and (narrow or structure.measures_last(observed=observed)):
-        return None
     return _Separator(structure, observed, groups).separation(how)
 
 

@@ -113,9 +113,12 @@ class BatchCall:
 
     @property
     def draws_noise(self) -> bool:
-        """Whether shots of a noisy circuit are asked for and nothing else."""
+        """Whether shots of a noisy circuit are asked for and nothing else, and some wires may be idle if it is wide."""
+        structure = self.circuit.structure
         asked = self.shots is not None and self.trajectories is None and not self.observables
-        return asked and Channel in self.circuit.structure.kinds
+        if not asked or Channel not in structure.kinds:
+            return False
+        return structure.num_qubits <= thresholds.now.narrow_density_wires or not structure.joins_all
 
     def checked(self, program: Program, measures: bool) -> Request:
         """Return the request; program, measures: see `checked_request`."""
@@ -144,7 +147,8 @@ def run_by_method(call: BatchCall) -> BatchResult:
         if (row.only_if is None or getattr(call, row.only_if)) and (suited := _method(row).suits(call)) is not None:
             return _chosen(suited.run(), suited.why)
     method = _method(usual)
-    run = method.run if method.run_joined is None or not call.circuit.structure.all_joined else method.run_joined
+    whole = method.run_joined is not None and call.circuit.structure.is_one_part(bool(call.observables))
+    run = (method.run_joined if whole else None) or method.run
     try:
         return run(call)
     except OutOfMemory as error:

@@ -80,7 +80,7 @@ def suits(call: BatchCall) -> Suited | None:
         return None
     if not is_installed() or _refusal(call.options) is not None or not fits(structure, call.bound.operands(0, 1)[0]):
         return None  # that of the first binding, since the circuit may be a template, whose angles are all 0
-    apart = None if structure.all_joined else separation_of(structure, bool(call.observables), call.groups)
+    apart = separation_of(structure, bool(call.observables), call.groups)
     if apart is not None:
         width = max(len(part.wires) for part in apart.parts)
     if not needed and instructions << width < least:
