@@ -16,7 +16,7 @@ from support.sharing_cpu import SharingCpu
 from support.states import random_state
 
 from qsim_ex import CircuitBuilder, Simulator, thresholds
-from qsim_ex.comm.mpi import Mpi
+from qsim_ex.comm import gathering
 from qsim_ex.steps import Layout, Levels
 from tools.fuzz.run import Tally
 from tools.fuzz.sides import BEYOND, ELSEWHERE, NATIVE, PYTHON, WITHIN, Asked, missed, watched
@@ -87,17 +87,13 @@ def mapped() -> None:
 
 def gathered() -> None:
     """Gather a value of the only rank of an MPI, as copies of bytes."""
-    alone = object.__new__(Mpi)
-    alone._piece, alone._mpi, alone._world = 100, SimpleNamespace(BYTE=None), SimpleNamespace(control=None)
-    alone.rank, alone.size = 0, 1
-    alone._wait = alone._check = lambda *_, **__: None  # type: ignore[method-assign]
 
     def copied(source: Any, target: Any) -> None:
         np.frombuffer(target[0], np.uint8)[:] = np.frombuffer(source[0], np.uint8)
 
-    comm = SimpleNamespace(Iallgather=copied, Iallgatherv=copied)
+    comm = SimpleNamespace(Iallgather=copied, Iallgatherv=copied, Get_size=lambda: 1)
     value = list(range(200))
-    assert alone._allgather(comm, value) == [value]
+    assert gathering.gathered(value, comm, None, 100, lambda _: None) == [value]
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from qsim_ex import thresholds
+from qsim_ex.comm.gathering import gathered
 from qsim_ex.comm.mpi_world import LOOK, Announcement, World
 from qsim_ex.comm.processes import processes_of
 from qsim_ex.comm.protocol import Array, bytes_of
@@ -39,9 +39,6 @@ time that it takes at this speed."""
 
 _LONGEST_PAUSE = 1e-3
 """The longest pause between two questions, in seconds."""
-
-_SIZE = 8
-"""The bytes of a size."""
 
 _GRACE = 2.0
 """Seconds in which messages that a rank sent before it ended may still arrive."""
@@ -168,47 +165,8 @@ class Mpi:
 
     def allgather(self, value: object) -> list[Any]:
         """Return the values of all ranks, in the order of the ranks, as copies."""
-        return self._allgather(self._comm, value)
-
-    def _allgather(self, comm: Any, value: Any) -> list[Any]:
-        control = comm is self._world.control
-        if not control:
-            self._check()
-        data = pickle.dumps(value, protocol=5)
-        room = thresholds.now.first_bytes
-        first, together = bytearray(room), bytearray(self.size * room)
-        begin = len(data).to_bytes(_SIZE, "little") + data[: room - _SIZE]
-        first[: len(begin)] = begin
-        self._wait([comm.Iallgather([first, self._mpi.BYTE], [together, self._mpi.BYTE])], control=control)
-        each = [memoryview(together)[at : at + room] for at in range(0, len(together), room)]
-        lengths = [int.from_bytes(one[:_SIZE], "little") for one in each]
-        if max(lengths) <= room - _SIZE:
-            return [pickle.loads(one[_SIZE:]) for one in each]
-        return self._gather_long(comm, data, np.array(lengths), each, control=control)
-
-    def _gather_long(
-        self, comm: object, data: bytes, sizes: Array, each: Sequence[memoryview], *, control: bool
-    ) -> list[Any]:
-        """Return the values of all ranks, of which the first message has brought the beginnings."""
-        said = np.frombuffer(data, dtype=np.uint8)
-        heard = [np.empty(size, dtype=np.uint8) for size in sizes.tolist()]
-        for rank, one in enumerate(heard):
-            one[: len(each[rank]) - _SIZE] = np.frombuffer(each[rank][_SIZE : _SIZE + one.size], dtype=np.uint8)
-        self._gather_rest(comm, said, sizes, heard, control=control)
-        return [pickle.loads(one.tobytes()) for one in heard]
-
-    def _gather_rest(self, comm: Any, said: Array, sizes: Array, heard: list[Array], *, control: bool) -> None:
-        """Gather the bytes that the first message had no room for; sizes: of all values. heard: their memory."""
-        step = max(1, self._piece // self.size)
-        for first in range(thresholds.now.first_bytes - _SIZE, int(sizes.max()), step):
-            part = said[first : first + step]
-            counts = np.clip(sizes - first, 0, step)
-            ends = np.cumsum(counts)
-            together = np.empty(int(ends[-1]), dtype=np.uint8)
-            where = [together, counts.tolist(), (ends - counts).tolist(), self._mpi.BYTE]
-            self._wait([comm.Iallgatherv([part, self._mpi.BYTE], where)], control=control)
-            for rank, end in enumerate(ends.tolist()):
-                heard[rank][first : first + step] = together[end - int(counts[rank]) : end]
+        self._check()
+        return gathered(value, self._comm, self._mpi.BYTE, self._piece, self._wait)
 
     def broadcast(self, value: Any, root: int = 0) -> Any:
         """Return the value of the rank `root`: a copy on all others."""
@@ -243,7 +201,8 @@ class Mpi:
     def renewed_with(self, value: object) -> tuple[Mpi, list[Any]]:
         """Do what `renewed` does; return the values of all ranks too, which come with the same message."""
         failed = self._error is not None or self._generation in self._world.failed
-        found = self._allgather(self._world.control, (failed, value))
+        wait, control = partial(self._wait, control=True), self._world.control
+        found = gathered((failed, value), control, self._mpi.BYTE, self._piece, wait)
         values = [one for _, one in found]
         if not any(aborted for aborted, _ in found):
             return self, values
