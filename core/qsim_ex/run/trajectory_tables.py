@@ -14,7 +14,6 @@ from typing import assert_never
 import numpy as np
 from numpy.typing import NDArray
 
-from qsim_ex import thresholds
 from qsim_ex.circuit.ops import ALWAYS, Initialize, Op, Permutation
 from qsim_ex.program.choices import Choice, Conditioned, Reading
 from qsim_ex.program.kraus import channels_of
@@ -29,10 +28,6 @@ GATE, CHOICE, READING = range(3)
 
 KIND, NUMBER, OUTCOME = 0, 1, 7
 """Columns of a step: its kind, its matrix or channel, and its condition, column of outcomes, or key."""
-
-
-_WIDEST = 8
-"""The wires of the widest operation, as the kernel has it."""
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -53,32 +48,6 @@ class StepTable:
     readings: tuple[Reading, ...]
     choices: Integers
     columns: int
-
-
-@thresholds.depends
-@lru_cache(maxsize=256)
-def pays(program: Program, num_wires: int) -> bool:
-    """Return whether a program on so many wires is faster here than with plans, and can be run here."""
-    work = [piece for level in program.levels for piece in level.work]
-    most = thresholds.now
-    if num_wires > most.measured_trajectory_wires and all(choice.kind != "channel" for choice in program.choices):
-        return False
-    if num_wires > most.trajectory_wires:
-        asked = sum(choice.kind == "channel" and not choice.mixed for choice in program.choices)
-        if num_wires > most.damped_trajectory_wires or most.pieces_for_a_question * asked < len(work):
-            return False
-    return max(map(_num_wires, work), default=0) <= _WIDEST
-
-
-def _num_wires(piece: Work | Choice | Conditioned) -> int:
-    """Return on how many wires a matrix of an operation is."""
-    match piece:
-        case Op():
-            return len(piece.mixes)
-        case Conditioned(operation):
-            return len(operation.mixes)
-        case _:
-            return len(piece.wires)
 
 
 @lru_cache(maxsize=256)

@@ -17,35 +17,35 @@ import numpy as np
 from numpy.typing import NDArray
 
 from qsim_ex import thresholds
+from qsim_ex.circuit.ops import Op
 from qsim_ex.circuit.parameters.bindings import Operands
 from qsim_ex.deployment.assignment import Assignment
 from qsim_ex.devices.cpu.batch import CpuBatches
 from qsim_ex.execution.checkpoints import Checkpoints
 from qsim_ex.execution.progress import Ticker
-from qsim_ex.kernels.cpu.trajectories import ShotRange, TrajectoryTables
+from qsim_ex.kernels.cpu.trajectories import ShotRange
 from qsim_ex.kernels.cpu.trajectories import run as run_parts
 from qsim_ex.observe.sampling import STEP
 from qsim_ex.options import Options
 from qsim_ex.placement.batch import Batch, BatchDevice
 from qsim_ex.placement.deployment import Deployment
 from qsim_ex.precision import AmplitudeDtype
-from qsim_ex.program.kraus import channels_of
-from qsim_ex.program.program import Program
-from qsim_ex.run import channel_table
-from qsim_ex.run import trajectory_tables as tables
+from qsim_ex.program.choices import Choice, Conditioned
+from qsim_ex.program.program import Program, Work
 from qsim_ex.run.branches import Branches
 from qsim_ex.run.collects import Collects
 from qsim_ex.run.methods.method import ProgramWay
 from qsim_ex.run.request import BatchInputs, Request, WorkUnit
+from qsim_ex.run.trajectory_numbers import BindingTables
 from qsim_ex.run.worker import WorkQueue
 from qsim_ex.steps.layout import Layout, Levels
 from qsim_ex.steps.plan import Plan
 
+_WIDEST = 8
+"""The wires of the widest operation, as the kernel has it."""
+
 _SHARES = 4
 """The parts for each thread, so that all threads end at nearly the same time."""
-
-_NUMBER_WORK = 4
-"""The work of a random number, in amplitudes that a gate multiplies."""
 
 _enabled = True
 """Tests of the general way set this to False."""
@@ -65,8 +65,34 @@ def suits(program: Program, device: object, deployment: Deployment, options: Opt
         and options.checkpoint is None
         and deployment.in_one_piece
         and isinstance(device, CpuBatches)
-        and tables.pays(program, deployment.num_wires)
+        and _pays(program, deployment.num_wires)
     )
+
+
+@thresholds.depends
+@lru_cache(maxsize=256)
+def _pays(program: Program, num_wires: int) -> bool:
+    """Return whether a program on so many wires is faster here than with plans, and can be run here."""
+    work = [piece for level in program.levels for piece in level.work]
+    most = thresholds.now
+    if num_wires > most.measured_trajectory_wires and all(choice.kind != "channel" for choice in program.choices):
+        return False
+    if num_wires > most.trajectory_wires:
+        asked = sum(choice.kind == "channel" and not choice.mixed for choice in program.choices)
+        if num_wires > most.damped_trajectory_wires or most.pieces_for_a_question * asked < len(work):
+            return False
+    return max(map(_num_wires, work), default=0) <= _WIDEST
+
+
+def _num_wires(piece: Work | Choice | Conditioned) -> int:
+    """Return on how many wires a matrix of an operation is."""
+    match piece:
+        case Op():
+            return len(piece.mixes)
+        case Conditioned(operation):
+            return len(operation.mixes)
+        case _:
+            return len(piece.wires)
 
 
 class TrajectoryMachine:
@@ -150,7 +176,7 @@ class TrajectoryWorker:
         """Run all shots of a unit, each call some shots of one binding; return their groups, binding by binding."""
         began = perf_counter()
         device, n = cast(BatchDevice, self.machine.where.device), self.machine.num_wires
-        bindings = _Bindings(self._program, n, inputs, operands)
+        bindings = BindingTables(self._program, n, inputs, operands)
         total = unit.shots * len(operands)
         threads = self._threads if bindings.work * total > thresholds.now.work_alone else 1
         least = thresholds.now.shared_shots >> max(0, n - thresholds.now.shared_wires)
@@ -210,73 +236,6 @@ class _Groups(NamedTuple):
                     field[end : end + count] = field[at : at + count]
             end += count
         return _Groups(self.states[:end], self.shots, self.counts[:end], self.outcomes[:end], self.binding[:end])
-
-
-@lru_cache(maxsize=256)
-def _streams(program: Program) -> NDArray[np.int64]:
-    """Return the stream of random numbers of each choice."""
-    return np.array([choice.stream for choice in program.choices], dtype=np.int64)
-
-
-_NO_BLOCKS = np.zeros(0, dtype=np.int64)
-
-
-class _Bindings:
-    """The tables of the bindings of a unit; bindings with equal channels share theirs.
-
-    windows: the number of choices whose random numbers are looked at for events. work: that of a shot, in about
-    nanoseconds. columns: of outcomes.
-    """
-
-    def __init__(self, program: Program, num_wires: int, inputs: BatchInputs, operands: Operands) -> None:
-        channels, _ = channels_of(program)
-        kraus = {id(every): [every[one.number] for one in channels] for every in inputs.kraus}
-        diagonal = tuple(all(some[k].diagonal for some in kraus.values()) for k in range(len(channels)))
-        table = tables.steps_of(program, diagonal, operands.shape[1])
-        self._table = table
-        self._program = program
-        self._inputs = inputs
-        self._operands = operands
-        self._numbers = {
-            key: channel_table.numbers_of(table, some, operands.shape[1], inputs.readout) for key, some in kraus.items()
-        }
-        self.windows = max(len(one.order) for one in self._numbers.values())
-        self.work = max(1, len(table.steps)) * (_NUMBER_WORK + (1 << num_wires))
-        self.columns = table.columns
-        self._num_wires = num_wires
-
-    def _keys(self, binding: int) -> NDArray[np.uint64]:
-        """Return the keys of the random numbers of a binding: of each choice, in its column, and then of each reading.
-
-        This is the one place here that knows keys; those of the traversal are in `first_branches` and `Decider`.
-        """
-        table = self._table
-        keys = np.zeros((table.columns + len(table.readings), 2), dtype=np.uint64)
-        keys[:, 0] = self._inputs.seeds[binding]
-        own, given = _streams(self._program), self._inputs.streams
-        keys[: len(own), 1] = 1 + (own if given is None else np.array(given[binding])[own])
-        keys[table.columns :, 1] = [self._inputs.reading_key(one) for one in table.readings]
-        return keys
-
-    def tables(self, binding: int, shots: int) -> TrajectoryTables:
-        """Return the tables of a binding, for parts of about so many shots."""
-        table, numbers, n = self._table, self._numbers[id(self._inputs.kraus[binding])], self._num_wires
-        pays = n <= thresholds.now.block_wires and shots >= thresholds.now.block_shots << n
-        return TrajectoryTables(
-            {"num_wires": n, "columns": table.columns, "most": numbers.most},
-            {
-                "steps": table.steps,
-                "channels": numbers.channels,
-                "next_work": numbers.next_work,
-                "blocks": numbers.blocks if pays else _NO_BLOCKS,
-                "order": numbers.order,
-                "ints": table.ints,
-                "floats": numbers.floats,
-                "m": channel_table.matrices_of(table, numbers, self._operands[binding]),
-                "keys": self._keys(binding),
-                "defaults": numbers.defaults,
-            },
-        )
 
 
 WAY = ProgramWay(

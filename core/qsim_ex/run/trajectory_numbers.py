@@ -1,4 +1,4 @@
-"""The numbers of the channels of compiled trajectories, for one binding; the steps are in `run.trajectory_tables`."""
+"""The numbers of compiled trajectories: of the channels of a binding, and all of its tables; see `trajectory_tables`."""
 
 from __future__ import annotations
 
@@ -10,10 +10,26 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from qsim_ex import thresholds
 from qsim_ex.circuit.noise.readout import ReadoutErrors, matrix_of
+from qsim_ex.circuit.parameters.bindings import Operands
+from qsim_ex.kernels.cpu.trajectories import TrajectoryTables
 from qsim_ex.observe.readout import read_ends
-from qsim_ex.program.kraus import Kraus
-from qsim_ex.run.trajectory_tables import GATE, KIND, NUMBER, OUTCOME, READING, Complex, Floats, Integers, StepTable
+from qsim_ex.program.kraus import Kraus, channels_of
+from qsim_ex.program.program import Program
+from qsim_ex.run.request import BatchInputs
+from qsim_ex.run.trajectory_tables import (
+    GATE,
+    KIND,
+    NUMBER,
+    OUTCOME,
+    READING,
+    Complex,
+    Floats,
+    Integers,
+    StepTable,
+    steps_of,
+)
 
 ENTRIES, FLOATS, DEFAULT, SKIPS, WINDOW = 2, 4, 7, 8, 9
 """Columns of a channel: the places of its matrices and of its numbers, its likeliest matrix, whether that is 1, and
@@ -30,6 +46,10 @@ _SKIPPED = 4e-16
 
 _LIKELY = 0.5
 """The window of a channel that is looked at for events is at least this long."""
+
+
+_NUMBER_WORK = 4
+"""The work of a random number, in amplitudes that a gate multiplies."""
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -136,3 +156,68 @@ def _read(row: Floats) -> _Packed:
     count = len(row)
     floats = np.concatenate(([0, 0, 1], read_ends(row), np.ones(count), np.zeros(count), np.arange(count)))
     return _Packed((count, 0, 0, 0, 0, 1, 1, 0, 0, 0), np.zeros(0, dtype=np.complex128), floats)
+
+
+@lru_cache(maxsize=256)
+def _streams(program: Program) -> NDArray[np.int64]:
+    """Return the stream of random numbers of each choice."""
+    return np.array([choice.stream for choice in program.choices], dtype=np.int64)
+
+
+_NO_BLOCKS = np.zeros(0, dtype=np.int64)
+
+
+class BindingTables:
+    """The tables of the bindings of a unit; bindings with equal channels share theirs.
+
+    windows: the number of choices whose random numbers are looked at for events. work: that of a shot, in about
+    nanoseconds. columns: of outcomes.
+    """
+
+    def __init__(self, program: Program, num_wires: int, inputs: BatchInputs, operands: Operands) -> None:
+        channels, _ = channels_of(program)
+        kraus = {id(every): [every[one.number] for one in channels] for every in inputs.kraus}
+        diagonal = tuple(all(some[k].diagonal for some in kraus.values()) for k in range(len(channels)))
+        table = steps_of(program, diagonal, operands.shape[1])
+        self._table = table
+        self._program = program
+        self._inputs = inputs
+        self._operands = operands
+        self._numbers = {key: numbers_of(table, some, operands.shape[1], inputs.readout) for key, some in kraus.items()}
+        self.windows = max(len(one.order) for one in self._numbers.values())
+        self.work = max(1, len(table.steps)) * (_NUMBER_WORK + (1 << num_wires))
+        self.columns = table.columns
+        self._num_wires = num_wires
+
+    def _keys(self, binding: int) -> NDArray[np.uint64]:
+        """Return the keys of the random numbers of a binding: of each choice, in its column, and then of each reading.
+
+        This is the one place here that knows keys; those of the traversal are in `first_branches` and `Decider`.
+        """
+        table = self._table
+        keys = np.zeros((table.columns + len(table.readings), 2), dtype=np.uint64)
+        keys[:, 0] = self._inputs.seeds[binding]
+        own, given = _streams(self._program), self._inputs.streams
+        keys[: len(own), 1] = 1 + (own if given is None else np.array(given[binding])[own])
+        keys[table.columns :, 1] = [self._inputs.reading_key(one) for one in table.readings]
+        return keys
+
+    def tables(self, binding: int, shots: int) -> TrajectoryTables:
+        """Return the tables of a binding, for parts of about so many shots."""
+        table, numbers, n = self._table, self._numbers[id(self._inputs.kraus[binding])], self._num_wires
+        pays = n <= thresholds.now.block_wires and shots >= thresholds.now.block_shots << n
+        return TrajectoryTables(
+            {"num_wires": n, "columns": table.columns, "most": numbers.most},
+            {
+                "steps": table.steps,
+                "channels": numbers.channels,
+                "next_work": numbers.next_work,
+                "blocks": numbers.blocks if pays else _NO_BLOCKS,
+                "order": numbers.order,
+                "ints": table.ints,
+                "floats": numbers.floats,
+                "m": matrices_of(table, numbers, self._operands[binding]),
+                "keys": self._keys(binding),
+                "defaults": numbers.defaults,
+            },
+        )
