@@ -143,10 +143,10 @@ def _cirq() -> Callable[[], object]:
 CASES = {
     "qiskit": Case("Qiskit `backend.run` → counts, 3 qubits", _qiskit, files=55, hops=175),
     "migrated": Case("the same, migrated", lambda: _qiskit(device_wires=2), files=69, hops=448),
-    "saved": Case("the same, `save_statevector`", _saved, files=67, hops=232),
-    "condition": Case("the same, with a condition", _condition, files=61, hops=219),
-    "noisy": Case("the same, 12 noisy qubits", _noisy, files=80, hops=443),
-    "cirq": Case("Cirq `run_sweep`, 3 points", _cirq, files=70, hops=279),
+    "saved": Case("the same, `save_statevector`", _saved, files=66, hops=228),
+    "condition": Case("the same, with a condition", _condition, files=58, hops=213),
+    "noisy": Case("the same, 12 noisy qubits", _noisy, files=73, hops=433),
+    "cirq": Case("Cirq `run_sweep`, 3 points", _cirq, files=69, hops=278),
 }
 
 

@@ -12,13 +12,14 @@ from hypothesis import strategies as st
 from support.noisy_circuits import KINDS, random_kraus, random_noisy
 from support.strategies import random_unitary
 
-from qsim_ex import CircuitBuilder, Simulator, reference
+from qsim_ex import CircuitBuilder, Options, Simulator, reference
 from qsim_ex.circuit.circuit import Circuit
 from qsim_ex.circuit.noise import channels as noise
 from qsim_ex.circuit.noise.readout import ReadoutError
 from qsim_ex.kernels.cpu.narrow_density import pauli_transfer, probabilities
 from qsim_ex.observe import sampling
 from qsim_ex.run.density_table import table_of
+from qsim_ex.run.pipeline import BatchCall
 
 WAY = "exact density matrix"
 
@@ -58,6 +59,17 @@ def test_probabilities_are_those_of_the_density_matrix(wires: int, length: int, 
     table = table_of(circuit.structure)
     if table is not None:  # else no channel was drawn
         assert np.abs(every_wire(circuit, table.wires) - by_definition(circuit)).max() < 1e-13
+
+
+@settings(max_examples=60)
+@given(wires=st.integers(2, 8), length=st.integers(3, 60), seed=st.integers(0, 2**32))
+def test_a_circuit_that_is_not_asked_for_has_no_table(wires: int, length: int, seed: int) -> None:
+    """What joins all wires, and too many of them, is left out before anything is laid out, and has no table either."""
+    circuit = random_noisy(wires, length, seed, (*KINDS, "reset"))
+    asked = BatchCall.of_shots(circuit, Options()).draws_noise
+    assert asked or table_of(circuit.structure) is None
+    noisy, joined = circuit.structure.is_noisy, circuit.structure.joins_all
+    assert asked == (noisy and (wires <= 5 or not joined))
 
 
 @pytest.mark.parametrize("seed", range(5))

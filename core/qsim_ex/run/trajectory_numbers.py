@@ -1,4 +1,4 @@
-"""The numbers of compiled trajectories: of the channels of a binding, and all of its tables; see `trajectory_tables`."""
+"""The numbers of compiled trajectories: of the channels of a binding, and all its tables; see `trajectory_tables`."""
 
 from __future__ import annotations
 
