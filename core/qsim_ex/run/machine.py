@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from qsim_ex.deployment.assignment import Assignment
 from qsim_ex.devices.base import Batches
+from qsim_ex.devices.memory import state_bytes
 from qsim_ex.execution.prepare import plan_of, plans_of, prepare
 from qsim_ex.later import later
 from qsim_ex.options import Options
@@ -17,7 +18,7 @@ from qsim_ex.placement.base import States, Tick
 from qsim_ex.placement.batch import Batch, BatchDevice, rows_at_once
 from qsim_ex.placement.batch_of_one import BatchOfOne
 from qsim_ex.placement.kinds import KINDS
-from qsim_ex.precision import STORAGE, AmplitudeDtype
+from qsim_ex.precision import AmplitudeDtype
 from qsim_ex.program.program import Program, Segment
 from qsim_ex.steps.layout import Layout, Levels
 from qsim_ex.steps.plan import Plan
@@ -79,7 +80,7 @@ class Machine:
         """Return the number of states that should be simulated at a time."""
         device = cast(BatchDevice, self.where.device)
         plans = plans_of(program, self._num_wires, device.batch_shape(self.dtype), None, device.grows)
-        state = STORAGE[self.dtype].nbytes(1 << self._num_wires)
+        state = state_bytes(self._num_wires, self.dtype)
         count = 16 * max(plan.coefficients.size() for plan in plans)
         wanted = rows_at_once(device, state, count, _BRANCHING if program.branch_points else 1)
         return max(1, min(max(least, wanted), self.where.free // (2 * state)))

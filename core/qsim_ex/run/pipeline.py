@@ -114,9 +114,8 @@ class BatchCall:
     @property
     def draws_noise(self) -> bool:
         """Whether shots of a noisy circuit are asked for and nothing else, and some wires may be idle if it is wide."""
-        structure = self.circuit.structure
-        asked = self.shots is not None and self.trajectories is None and not self.observables
-        if not asked or Channel not in structure.kinds:
+        structure, counted = self.circuit.structure, self.shots is not None and self.trajectories is None
+        if not counted or self.observables or Channel not in structure.kinds:
             return False
         return structure.num_qubits <= thresholds.now.narrow_density_wires or not structure.joins_all
 
@@ -147,10 +146,9 @@ def run_by_method(call: BatchCall) -> BatchResult:
         if (row.only_if is None or getattr(call, row.only_if)) and (suited := _method(row).suits(call)) is not None:
             return _chosen(suited.run(), suited.why)
     method = _method(usual)
-    whole = method.run_joined is not None and call.circuit.structure.is_one_part(bool(call.observables))
-    run = (method.run_joined if whole else None) or method.run
+    alone = method.run_joined if call.circuit.structure.is_one_part(bool(call.observables)) else None
     try:
-        return run(call)
+        return (alone or method.run)(call)
     except OutOfMemory as error:
         if words := [found for row in asked if (found := _method(row).would_suit(call)) is not None]:
             raise OutOfMemory(" ".join([str(error), *words])) from error
