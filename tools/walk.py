@@ -146,7 +146,7 @@ CASES = {
     "saved": Case("the same, `save_statevector`", _saved, files=66, hops=228),
     "condition": Case("the same, with a condition", _condition, files=58, hops=213),
     "noisy": Case("the same, 12 noisy qubits", _noisy, files=76, hops=438),
-    "cirq": Case("Cirq `run_sweep`, 3 points", _cirq, files=69, hops=278),
+    "cirq": Case("Cirq `run_sweep`, 3 points", _cirq, files=70, hops=278),
 }
 
 
