@@ -100,6 +100,11 @@ def _ascending(numbers: Floats, threads: int) -> Values:
 
 def _draw(placement: Placement, numbers: Floats, check: Callable[[float], object] | None, threads: int) -> Values:
     """Draw as `draw` does, for numbers that about ascend."""
+    if (drawn := placement.drawn(numbers)) is not None:
+        require_norm(drawn[1])
+        if check is not None:
+            check(drawn[1])
+        return drawn[0]
     n, most = placement.num_wires, placement.marginal_wires
     high = n - placement.searched_bits(len(numbers))  # wires that are drawn by marginals; the others by amplitudes
     first = high if high <= most else (high - 1) % most + 1
@@ -224,7 +229,11 @@ def choose_in_rows(weights: Floats, rows: Values, targets: Floats) -> tuple[Valu
 
 def norm_of(weights: Floats) -> float:
     """Return the sum of weights; raises `StateError` if no value can be drawn from them."""
-    norm = float(weights.sum())
+    return require_norm(float(weights.sum()))
+
+
+def require_norm(norm: float) -> float:
+    """Return a squared norm; raises `StateError` if no value can be drawn from such a state."""
     if not 0 < norm < np.inf:
         raise StateError(
             f"a state whose squared norm is {norm} cannot be measured or sampled; set normalised amplitudes first."

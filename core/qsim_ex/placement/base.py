@@ -208,6 +208,12 @@ class Placement(RunsPlans, Protocol):
         float64 [2^wires], ``wires[0]`` least significant.
         """
 
+    def drawn(self, numbers: Floats) -> tuple[Rows, float] | None:
+        """Return the basis value of each number in [0, 1), and the squared norm; None if the devices cannot at once.
+
+        See `devices.drawing`.
+        """
+
     def searched_bits(self, shots: int) -> int:
         """Return how many of the lowest wires one `search` should cover, for this number of shots."""
 

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from qsim_ex import thresholds
 from qsim_ex.circuit.ops import ALWAYS, When
 from qsim_ex.devices.base import Batches, Buffer, Device, LoadsNumbers
+from qsim_ex.devices.drawing import DrawsShots
 from qsim_ex.errors import StateError
 from qsim_ex.placement import index_bits as at
 from qsim_ex.placement.base import Pieces, Placement, Tick
@@ -319,6 +320,13 @@ class Single:
             stored = at.stored_when(self.layout, when)
             sums = self.device.marginal(self.buffer, self.num_wires, bits, stored)
         return at.value_order(self.layout, sums, wires)
+
+    def drawn(self, numbers: NDArray[np.float64]) -> tuple[NDArray[np.int64], float] | None:
+        """Return the basis value of each number in [0, 1), and the squared norm; None if the device cannot at once."""
+        device = self.device
+        if not isinstance(device, DrawsShots) or len(numbers) > device.most_drawn:
+            return None
+        return device.draw(self.buffer, self.layout.address, self.layout.flip, numbers)
 
     def searched_bits(self, shots: int) -> int:
         """Return the number of wires that the device prefers."""

@@ -15,6 +15,7 @@ from numpy.typing import DTypeLike, NDArray
 
 from qsim_ex.circuit.ops import When
 from qsim_ex.devices.base import Buffer, Copies, CopyQueue, LoadsNumbers
+from qsim_ex.devices.drawing import DrawsShots
 from qsim_ex.devices.gpu import shared
 from qsim_ex.devices.gpu.adjoint import GpuAdjoints
 from qsim_ex.devices.gpu.batch import GpuBatches
@@ -23,7 +24,7 @@ from qsim_ex.devices.gpu.streams import copies_of
 from qsim_ex.devices.sharing import Handle, SharedBuffer, SharesMemory
 from qsim_ex.display.log import LOGGER
 from qsim_ex.kernels.cuda.cupy_runtime import CupyRuntime
-from qsim_ex.kernels.cuda.fixed import fixed
+from qsim_ex.kernels.cuda.fixed import drawing, fixed
 from qsim_ex.kernels.cuda.fixed.permute import permute
 from qsim_ex.kernels.cuda.interpret import interpreter
 from qsim_ex.kernels.cuda.launch.loading import Loaded
@@ -42,7 +43,7 @@ else:
     wide = later("qsim_ex.kernels.cuda.fixed.wide")
 
 
-class GpuDevice(GpuBatches, GpuAdjoints, LoadsNumbers, Copies, SharesMemory):
+class GpuDevice(GpuBatches, GpuAdjoints, LoadsNumbers, DrawsShots, Copies, SharesMemory):
     """One NVIDIA GPU.
 
     device_id: the driver's number of the GPU.
@@ -197,6 +198,14 @@ class GpuDevice(GpuBatches, GpuAdjoints, LoadsNumbers, Copies, SharesMemory):
     ) -> NDArray[np.int64]:
         """Return the value of `bits` that each target falls on."""
         return fixed.search(self._runtime, buffer, bits, bases, runs, targets)
+
+    most_drawn = drawing.MOST_SHOTS
+
+    def draw(
+        self, buffer: Array, bits: Sequence[int], flip: int, numbers: NDArray[np.float64]
+    ) -> tuple[NDArray[np.int64], float]:
+        """Return the value of all wires that each number falls on, and the state's squared norm."""
+        return drawing.draw(self._runtime, buffer, bits, flip, numbers)
 
     def norms(self, buffer: Array, blocks: int) -> NDArray[np.float64]:
         """Return |amplitude|² summed over contiguous blocks."""

@@ -66,6 +66,8 @@ KERNELS = (
     ("columns.cu", "scatter"),
     ("columns.cu", "spread"),
     ("search.cu", "search"),
+    ("drawing.cu", "group_weights"),
+    ("drawing.cu", "draw_shots"),
     ("product.cu", "product"),
     ("product.cu", "gram"),
     ("product.cu", "gram_small"),
@@ -87,7 +89,7 @@ KERNELS = (
 )
 """Every fixed kernel: its file and its name."""
 
-FIRST = ("basis", "numbers_many", "marginal", "search")
+FIRST = ("basis", "numbers_many", "marginal", "group_weights", "draw_shots")
 """The kernels that a first run is likely to need: to begin a state, to make its numbers, and to sample it."""
 
 OF_FIRST_RUNS = ("numbers_few", "numbers_some", "numbers_many", "scale")
@@ -185,6 +187,13 @@ def marginal(runtime: Runtime, buffer: Array, num_bits: int, bits: Sequence[int]
     """Return sums of |amplitude|² for each value of some bits; needs 8 bytes for each, and a 32nd of the state."""
     if when.value & ~when.mask:
         return np.zeros(1 << len(bits))
+    return folded(runtime, *partial_sums(runtime, buffer, num_bits, bits, when), 1 << len(bits))
+
+
+def partial_sums(
+    runtime: Runtime, buffer: Array, num_bits: int, bits: Sequence[int], when: When
+) -> tuple[Array, int]:
+    """Return the rows of partial sums whose sum `marginal` is, float64 [rows · 2^bits], and how many they are."""
     free = [bit for bit in range(num_bits) if not when.mask >> bit & 1]
     low, above = free[:8], free[8:]
     in_block = [bit for bit in above if bit in bits]
@@ -199,7 +208,7 @@ def marginal(runtime: Runtime, buffer: Array, num_bits: int, bits: Sequence[int]
         buffer, sums, *masks, when.value, (1 << len(in_loop)) // parts, np.uint32(unwanted), 1 << len(in_block),
         bits_of(bits),
     )  # fmt: skip
-    return folded(runtime, sums, parts, 1 << len(bits))
+    return sums, parts
 
 
 def folded(runtime: Runtime, sums: Array, rows: int, width: int) -> NDArray[np.float64]:

@@ -1,0 +1,31 @@
+"""What a device offers that draws the shots of a state at once."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from qsim_ex.devices.base import Buffer
+
+
+class DrawsShots(ABC):
+    """A device that draws shots of a state without a transfer to the host between sums and amplitudes.
+
+    most_drawn: the number of shots up to which that is faster.
+    """
+
+    most_drawn: int
+
+    @abstractmethod
+    def draw(
+        self, buffer: Buffer, bits: Sequence[int], flip: int, numbers: NDArray[np.float64]
+    ) -> tuple[NDArray[np.int64], float]:
+        """Return the value of all wires that each number in [0, 1) falls on, int64 [shots], and the squared norm.
+
+        bits: the index bit of each wire. flip: mask of the index bits that are stored inverted. numbers: they should
+        ascend. A number u falls on the value v with S(v − 1) ≤ u·norm < S(v), see `Device.search`. The values mean
+        nothing if the norm is 0 or not finite.
+        """
