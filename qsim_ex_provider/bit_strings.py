@@ -1,6 +1,6 @@
 """Outcomes in binary, as Qiskit writes them, and what it has to know of a circuit to read them.
 
-Many are written at a time, since a call for each costs more than all the rest.
+Many are written at a time, as one text that is cut, since a call for each costs more than all the rest.
 """
 
 from __future__ import annotations
@@ -18,7 +18,10 @@ from qsim_ex_provider.saves.kinds import SavedForm
 MOST_SHARED = 16
 """Bits of values that are kept written: at most 2^16 strings, a few MiB."""
 
-_ZERO, _SPACE = ord("0"), ord(" ")
+FEW = 64
+"""Values that are written one by one, and kept."""
+
+_ZERO, _SPACE, _END = b"0 \n"
 
 
 class BitStrings:
@@ -29,33 +32,40 @@ class BitStrings:
 
     def __init__(self, slots: int, sizes: Sequence[Sequence[Any]]) -> None:
         self._slots = slots
-        ends = [0, *accumulate(size for _, size in reversed(sizes))] if len(sizes) > 1 else [0, slots]
-        gaps = enumerate(pairwise(ends))
-        self._columns = np.array([column + gap for gap, between in gaps for column in range(*between)])
-        self._length = slots + len(ends) - 2
+        self._ends = [0, *accumulate(size for _, size in reversed(sizes))] if len(sizes) > 1 else [0, slots]
         self._known: dict[int, str] = {}
 
     def of(self, values: Collection[int]) -> list[str]:
-        """Return the strings of values; those of few bits are kept, as bindings of a circuit have the same ones."""
-        if self._slots > MOST_SHARED:
+        """Return the strings of values; few ones of few bits are kept, as bindings of a circuit have the same ones."""
+        if self._slots > MOST_SHARED or len(values) > FEW:
             return self._written(values)
-        if new := [value for value in values if value not in self._known]:
-            self._known.update(zip(new, self._written(new), strict=True))
-        return [self._known[value] for value in values]
+        known = self._known
+        if new := [value for value in values if value not in known]:
+            known.update(zip(new, map(self._one, new), strict=True))
+        return [known[value] for value in values]
+
+    def _one(self, value: int) -> str:
+        whole = f"{value:0{self._slots}b}"
+        return whole if len(self._ends) == 2 else " ".join([whole[begin:end] for begin, end in pairwise(self._ends)])
 
     def _written(self, values: Collection[int]) -> list[str]:
-        bits = np.unpackbits(self._bytes(values), axis=1, bitorder="little", count=self._slots)
-        letters = np.full((len(values), self._length), _SPACE, dtype=np.uint32)
-        letters[:, self._columns] = bits[:, ::-1] | np.uint32(_ZERO)
-        found: list[str] = letters.view(f"U{self._length}").ravel().tolist()
-        return found
+        if not values:
+            return []
+        gaps = len(self._ends) - 2
+        letters = np.full((len(values), self._slots + gaps + 1), _SPACE, dtype=np.uint8)
+        bits = np.unpackbits(self._bytes(values), axis=1)[:, -self._slots :]
+        for gap, (begin, end) in enumerate(pairwise(self._ends)):
+            np.bitwise_or(bits[:, begin:end], _ZERO, out=letters[:, begin + gap : end + gap])
+        letters[:, -1] = _END
+        return letters.tobytes()[:-1].decode("ascii").split("\n")
 
     def _bytes(self, values: Collection[int]) -> NDArray[np.uint8]:
-        if self._slots <= 64:
-            words = np.fromiter(values, dtype="<u8", count=len(values))
-            return words.view(np.uint8).reshape(len(values), 8)
+        """Return the bytes of values, the most significant first."""
         width = -(-self._slots // 8)
-        joined = b"".join([value.to_bytes(width, "little") for value in values])
+        if width <= 8:
+            words = np.fromiter(values, dtype=">u8", count=len(values))
+            return words.view(np.uint8).reshape(len(values), 8)[:, 8 - width :]
+        joined = b"".join([value.to_bytes(width, "big") for value in values])
         return np.frombuffer(joined, dtype=np.uint8).reshape(len(values), width)
 
 

@@ -209,6 +209,16 @@ def words(packed: Packed) -> NDArray[np.uint64]:
     return rows.view("<u8")[:, 0]
 
 
+def counted(values: NDArray[np.uint64]) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
+    """Return the distinct ones of some numbers, at least one, in increasing order, and how often each comes."""
+    ordered = np.sort(values)
+    ends = np.flatnonzero(ordered[1:] != ordered[:-1])
+    places = np.empty(len(ends) + 2, dtype=np.int64)
+    places[0], places[-1] = 0, len(ordered)
+    np.add(ends, 1, out=places[1:-1])
+    return ordered[places[:-1]], places[1:] - places[:-1]
+
+
 def few_distinct(packed: Packed) -> tuple[Packed, list[int]] | None:
     """Return the distinct rows of packed bits, in the order of their first places, and how often each comes.
 
