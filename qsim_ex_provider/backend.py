@@ -31,8 +31,9 @@ from qsim_ex_provider import options as run_options
 from qsim_ex_provider import results
 from qsim_ex_provider.bit_strings import CircuitHeader
 from qsim_ex_provider.foreign_executor import refuse_to_be_copied
-from qsim_ex_provider.job import CancelFlag, JobTask, OneThread, QsimExJob, in_turn
+from qsim_ex_provider.job import CancelFlag, JobTask, QsimExJob
 from qsim_ex_provider.keywords import RunKeywords
+from qsim_ex_provider.one_thread import OneThread, in_turn
 from qsim_ex_provider.results import ExperimentPlace, Experiments
 from qsim_ex_provider.target import WIDEST, WIDTH, Width, build_target, device_target
 from qsim_ex_provider.translation.circuits import translate_job, translate_noisy

@@ -9,19 +9,25 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import lru_cache, partial
 from typing import Any
-from weakref import WeakSet
+from weakref import WeakKeyDictionary
 
 from qiskit.providers import JobError, JobStatus, JobTimeoutError, JobV1
 from qiskit.result import Result
 
 from qsim_ex import BatchResult, JobCheckpoint, Options, Simulator, uninterrupted
 from qsim_ex.errors import Cancelled, QsimExError
-from qsim_ex.frameworks import BindingGroup, Save, followed, may_be_divided, shown, submitted_in_turn
+from qsim_ex.frameworks import BindingGroup, Save, followed, shown
+from qsim_ex_provider.one_thread import OneThread
 
 NAMED = 3
 """How many circuits of a task are named where it fails."""
+
+QUICK = 0.05
+"""The seconds that a task may take, by what its structure took before, if whoever waits for it may do it himself."""
+
+_took: WeakKeyDictionary[object, float] = WeakKeyDictionary()
+"""The seconds that the last binding of each structure took."""
 
 
 class CancelFlag(threading.Event):
@@ -55,13 +61,22 @@ class JobTask:
         """Run the circuits; raises `Cancelled` and whatever the engine raises."""
         if self.cancel.is_set():
             raise Cancelled("the job was cancelled before this circuit began.")
+        began = time.perf_counter()
         simulator, structure = Simulator(self.options), self.group.template.structure
         asked: dict[str, object] = {"cancel": self.cancel}
         if structure.measures:  # the run of a circuit that does not is a success without counts
             asked["shots"] = self.shots
         elif any(isinstance(one, Save) and one.how != "single" for one in structure.instructions):
             asked["trajectories"] = self.shots
-        return self.group.run(simulator, self.seeds, **asked)
+        found = self.group.run(simulator, self.seeds, **asked)
+        _took[structure] = (time.perf_counter() - began) / len(self.seeds)
+        return found
+
+    @property
+    def quick(self) -> bool:
+        """Whether the task is known to be short, and nobody watches it."""
+        asks = self.options.progress or None, self.options.watch, self.options.checkpoint
+        return asks == (None, None, None) and len(self.seeds) * _took.get(self.group.template.structure, 1.0) < QUICK
 
     def describe(self) -> str:
         """Return a sentence that names the circuits of this task."""
@@ -72,30 +87,14 @@ class JobTask:
         return f"These were run together: {'; '.join(named[:NAMED])}{more}."
 
 
-class OneThread(concurrent.futures.Executor):
-    """An executor of one thread; a copy, here or in another process, has a thread of its own."""
-
-    def __init__(self) -> None:
-        self._pool: concurrent.futures.Executor | None = None
-        _threads.add(self)
-
-    def __reduce__(self) -> tuple[type[OneThread], tuple[()]]:
-        return OneThread, ()
-
-    def submit(self, fn: Callable[..., Any], /, *args: object, **kwargs: object) -> concurrent.futures.Future[Any]:
-        """Schedule a call; it begins when those before it have ended."""
-        if self._pool is None:
-            self._pool = concurrent.futures.ThreadPoolExecutor(max_workers=1, thread_name_prefix="qsim-ex")
-        with uninterrupted():
-            return self._pool.submit(fn, *args, **kwargs)
-
-
 _SLICE = 0.1
 """The seconds for which Ctrl-C is held back at most, while a job is waited for."""
 
 
 def _waited(futures: Sequence[concurrent.futures.Future[BatchResult]], timeout: float | None) -> bool:
     """Wait for futures, at most `timeout` seconds; return whether any has not ended."""
+    if all(future.done() for future in futures):
+        return False
     end = math.inf if timeout is None else time.monotonic() + timeout
     while True:
         left = max(0.0, end - time.monotonic())
@@ -103,39 +102,6 @@ def _waited(futures: Sequence[concurrent.futures.Future[BatchResult]], timeout: 
             waiting = concurrent.futures.wait(futures, min(left, _SLICE)).not_done
         if not waiting or left <= _SLICE:
             return bool(waiting)
-
-
-def in_turn(options: Options) -> OneThread | None:
-    """Return the thread of all jobs of this process whose states may be divided over processes; None for others.
-
-    All processes have the same jobs, and in this thread they run in the same order.
-    """
-    return _one() if may_be_divided(options) else None
-
-
-class _JobsInTurn(OneThread):
-    """The thread of jobs whose states may be divided over processes; what these are asked for later waits for them."""
-
-    def submit(self, fn: Callable[..., Any], /, *args: object, **kwargs: object) -> concurrent.futures.Future[Any]:
-        """Schedule a call; it begins when those before it have ended."""
-        return submitted_in_turn(super().submit, partial(fn, *args, **kwargs))
-
-
-@lru_cache(maxsize=1)
-def _one() -> OneThread:
-    return _JobsInTurn()
-
-
-_threads: WeakSet[OneThread] = WeakSet()
-
-
-def _after_fork() -> None:
-    for thread in list(_threads):  # the parent's threads are not in the child
-        thread._pool = None
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_after_fork)
 
 
 class QsimExJob(JobV1):
@@ -206,6 +172,8 @@ class QsimExJob(JobV1):
         """
         if self._result is None:
             try:
+                if timeout is None and isinstance(self._executor, OneThread):
+                    self._executor.take_over(self._submitted(), self.cancel)
                 waiting = _waited(self._submitted(), timeout)
             except KeyboardInterrupt:
                 self.cancel()

@@ -5,9 +5,11 @@ from __future__ import annotations
 import concurrent.futures
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, get_args
 
 import numpy as np
+from qiskit.providers import Options as QiskitOptions
 
 from qsim_ex.errors import OptionError, unknown_option
 from qsim_ex.frameworks import check, later
@@ -102,7 +104,7 @@ def own_names(given: Mapping[str, object]) -> Mapping[str, object]:
     return foreign_options.in_own_words(given, KNOWN)
 
 
-def run_options(base: Mapping[str, object], changes: Mapping[str, object]) -> RunOptions:
+def run_options(base: QiskitOptions, changes: Mapping[str, object]) -> RunOptions:
     """Return the options of one run: the backend's own with some changed; raises `OptionError`.
 
     A seed of None is that of the backend, as in Aer: Qiskit's primitives for backends always pass one. Shots of None
@@ -113,4 +115,15 @@ def run_options(base: Mapping[str, object], changes: Mapping[str, object]) -> Ru
         if name not in KNOWN:
             raise OptionError(unknown(name))
     kept = {name: base[name] for name in ("seed_simulator", "shots") if changes.get(name) is None}
-    return RunOptions.of({**base, **changes, **kept})
+    given = {**vars(base), **changes, **kept}
+    kinds = tuple(map(type, given.values()))
+    return _checked(tuple(given.items()), kinds) if _PLAIN.issuperset(kinds) else RunOptions.of(given)
+
+
+_PLAIN = frozenset({bool, int, float, str, type(None)})
+"""Values that cannot change: options that have no others are checked once."""
+
+
+@lru_cache(maxsize=64)
+def _checked(given: tuple[tuple[str, Any], ...], kinds: tuple[type, ...]) -> RunOptions:  # noqa: ARG001  (1 is not True)
+    return RunOptions.of(dict(given))

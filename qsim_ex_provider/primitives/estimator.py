@@ -30,7 +30,7 @@ from qsim_ex.frameworks import (
     with_options,
 )
 from qsim_ex.options import OptionKeywords
-from qsim_ex_provider.job import in_turn
+from qsim_ex_provider.one_thread import in_turn
 from qsim_ex_provider.primitives.jobs import Job
 from qsim_ex_provider.primitives.options import ESTIMATOR, primitive_options
 from qsim_ex_provider.primitives.pubs import changed, coerced, listed, translate_pub, where_of

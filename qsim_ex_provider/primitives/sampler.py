@@ -17,7 +17,7 @@ from qiskit.primitives.containers.sampler_pub import SamplerPub
 from qsim_ex import Options, Simulator
 from qsim_ex.frameworks import BindingGroup, JobRuns, check, counted, derived_seeds, digest, shown, with_options
 from qsim_ex.options import OptionKeywords
-from qsim_ex_provider.job import in_turn
+from qsim_ex_provider.one_thread import in_turn
 from qsim_ex_provider.primitives.jobs import Job
 from qsim_ex_provider.primitives.options import SAMPLER, primitive_options
 from qsim_ex_provider.primitives.pubs import changed, coerced, listed, translate_pub, where_of

@@ -3,12 +3,20 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
 from qsim_ex.devices.base import Buffer
+
+
+Drawing = Callable[[NDArray[np.float64]], tuple[NDArray[np.int64], float]]
+"""Returns the value of all wires that each number in [0, 1) falls on, int64 [shots], and the squared norm.
+
+The numbers should ascend; u falls on the value v with S(v − 1) ≤ u·norm < S(v), see `Device.search`. The values mean
+nothing if the norm is 0 or not finite.
+"""
 
 
 class DrawsShots(ABC):
@@ -20,12 +28,8 @@ class DrawsShots(ABC):
     most_drawn: int
 
     @abstractmethod
-    def draw(
-        self, buffer: Buffer, bits: Sequence[int], flip: int, numbers: NDArray[np.float64]
-    ) -> tuple[NDArray[np.int64], float]:
-        """Return the value of all wires that each number in [0, 1) falls on, int64 [shots], and the squared norm.
+    def weigh(self, buffer: Buffer, bits: Sequence[int], flip: int) -> Drawing:
+        """Queue the sums from which shots of a state are drawn; return what draws them, as long as it is not changed.
 
-        bits: the index bit of each wire. flip: mask of the index bits that are stored inverted. numbers: they should
-        ascend. A number u falls on the value v with S(v − 1) ≤ u·norm < S(v), see `Device.search`. The values mean
-        nothing if the norm is 0 or not finite.
+        bits: the index bit of each wire. flip: mask of the index bits that are stored inverted.
         """

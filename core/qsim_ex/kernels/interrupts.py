@@ -4,30 +4,44 @@ from __future__ import annotations
 
 import signal
 import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from types import FrameType
+from typing import Any
 
 Came = list[tuple[int, FrameType | None]]
 """The signals that have come, as handlers get them."""
 
 
-@contextmanager
-def uninterrupted() -> Iterator[Came]:
-    """Hold Ctrl-C back until the block ends; yields a list that is empty until it comes.
+class uninterrupted:  # noqa: N801  (it is used as a function)
+    """Hold Ctrl-C back until the block ends; its value is a list that is empty until it comes. then: called when it comes.
 
     After half an import, NumPy cannot be imported again. An executor or a future whose method Ctrl-C ends may stay
     locked, and then its threads and the next caller wait forever.
     """
-    came: Came = []
-    before = signal.getsignal(signal.SIGINT)
-    if threading.current_thread() is not threading.main_thread() or not callable(before):
-        yield came  # no interrupt is raised here
-        return
-    signal.signal(signal.SIGINT, lambda *how: came.append(how))
-    try:
-        yield came
-    finally:
-        signal.signal(signal.SIGINT, before)
-        if came:
-            before(*came[0])
+
+    __slots__ = ("_before", "_came", "_then")
+
+    def __init__(self, then: Callable[[], object] | None = None) -> None:
+        self._came: Came = []
+        self._then = then
+        self._before: Any = None
+
+    def __enter__(self) -> Came:
+        if threading.current_thread() is threading.main_thread():  # no interrupt is raised in others
+            before = signal.signal(signal.SIGINT, self._hold_back)
+            if callable(before):
+                self._before = before
+            else:
+                signal.signal(signal.SIGINT, before)
+        return self._came
+
+    def _hold_back(self, number: int, frame: FrameType | None) -> None:
+        self._came.append((number, frame))
+        if self._then is not None:
+            self._then()
+
+    def __exit__(self, *error: object) -> None:
+        if self._before is not None:
+            signal.signal(signal.SIGINT, self._before)
+            if self._came:
+                self._before(*self._came[0])

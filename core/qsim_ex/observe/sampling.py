@@ -26,6 +26,9 @@ Floats = NDArray[np.float64]
 Values = NDArray[np.int64]
 Seeds = NDArray[np.uint64]
 
+Check = Callable[[float], object]
+"""Is called with a squared norm."""
+
 STEP = 4
 """Random numbers in one step of the generator's counter; shots are divided at multiples of it."""
 
@@ -38,8 +41,12 @@ BYTES_PER_SHOT = 64
 
 def uniforms(seed: int, instruction: int, count: int) -> Floats:
     """Return a number in [0, 1) for each shot, from Philox (Salmon et al., SC 2011) keyed by (seed, instruction)."""
-    row: Floats = uniforms_of((seed,), instruction, count)[0]
-    return row
+    out = np.empty(count, dtype=np.float64)
+    if count:
+        keys = np.array((seed, instruction), dtype=np.uint64)
+        given = address(keys), address(keys) + keys.itemsize, 0, address(out), count
+        pool.in_ranges(function("philox_fill"), *given, size=1, each=2 * count, threads=1)
+    return out
 
 
 def uniforms_of(
@@ -65,19 +72,40 @@ def threads_for(wanted: int | None) -> int:
 
 
 def draw(
-    placement: Placement, numbers: Floats, check: Callable[[float], object] | None = None, threads: int = 1
+    placement: Placement, numbers: Floats, check: Check | None = None, threads: int = 1
 ) -> Values:
     """Return the basis value of each shot, int64 [shots], bit w = wire w; raises `StateError` for a state of norm 0.
 
     numbers: the shots' numbers in [0, 1). check: called with the state's squared norm, a by-product of drawing; an
     exception that it raises ends the drawing. threads: the number of CPU threads that work on many shots.
     """
-    if not len(numbers):
+    return _drawn(placement, len(numbers), lambda: numbers, check, threads)
+
+
+def draw_seeded(
+    placement: Placement, seed: int, instruction: int, shots: int, check: Check | None = None, threads: int = 1
+) -> Values:
+    """Return what `draw` does for `uniforms` of a seed; these are made while a device adds up amplitudes."""
+    return _drawn(placement, shots, lambda: uniforms(seed, instruction, shots), check, threads)
+
+
+def _drawn(
+    placement: Placement, shots: int, numbers_of: Callable[[], Floats], check: Check | None, threads: int
+) -> Values:
+    if not shots:
         return np.zeros(0, dtype=np.int64)
+    drawing = placement.drawing(shots)
+    numbers = numbers_of()
     # Ascending, so that shots of one prefix stand together, and memory is walked through once.
     order = _ascending(numbers, threads)
-    values = np.empty(len(numbers), dtype=np.int64)
-    values[order] = _draw(placement, numbers[order], check, threads)
+    values = np.empty(shots, dtype=np.int64)
+    if drawing is None:
+        values[order] = _draw(placement, numbers[order], check, threads)
+        return values
+    values[order], norm = drawing(numbers[order])
+    require_norm(norm)
+    if check is not None:
+        check(norm)
     return values
 
 
@@ -98,13 +126,8 @@ def _ascending(numbers: Floats, threads: int) -> Values:
     return np.concatenate([orders[part] for part in range(parts)])
 
 
-def _draw(placement: Placement, numbers: Floats, check: Callable[[float], object] | None, threads: int) -> Values:
+def _draw(placement: Placement, numbers: Floats, check: Check | None, threads: int) -> Values:
     """Draw as `draw` does, for numbers that about ascend."""
-    if (drawn := placement.drawn(numbers)) is not None:
-        require_norm(drawn[1])
-        if check is not None:
-            check(drawn[1])
-        return drawn[0]
     n, most = placement.num_wires, placement.marginal_wires
     high = n - placement.searched_bits(len(numbers))  # wires that are drawn by marginals; the others by amplitudes
     first = high if high <= most else (high - 1) % most + 1
@@ -202,7 +225,7 @@ def draw_states(
     states: States,
     rows: Values,
     numbers: Floats,
-    check: Callable[[float], object] | None = None,
+    check: Check | None = None,
     threads: int = 1,
 ) -> Values:
     """Return the basis value of each shot of states in any placement; arguments as of `draw_rows` and `draw`."""

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from qsim_ex import thresholds
 from qsim_ex.circuit.ops import ALWAYS, When
 from qsim_ex.devices.base import Batches, Buffer, Device, LoadsNumbers
-from qsim_ex.devices.drawing import DrawsShots
+from qsim_ex.devices.drawing import Drawing, DrawsShots
 from qsim_ex.errors import StateError
 from qsim_ex.placement import index_bits as at
 from qsim_ex.placement.base import Pieces, Placement, Tick
@@ -82,6 +82,7 @@ class Single:
         self.fresh = fresh
         self.num_wires = len(layout.address)
         self._begun = begun
+        self._expected: Drawing | None = None
 
     @property
     def index_map(self) -> IndexMap:
@@ -108,6 +109,7 @@ class Single:
     def release(self) -> None:
         """Release the memory; may be called again."""
         self.__dict__.pop("_buffer", None)
+        self._expected = None
 
     def forget(self) -> None:
         """Prepare for overwriting all amplitudes: they may be anything, and the layout becomes the wires' order."""
@@ -321,12 +323,17 @@ class Single:
             sums = self.device.marginal(self.buffer, self.num_wires, bits, stored)
         return at.value_order(self.layout, sums, wires)
 
-    def drawn(self, numbers: NDArray[np.float64]) -> tuple[NDArray[np.int64], float] | None:
-        """Return the basis value of each number in [0, 1), and the squared norm; None if the device cannot at once."""
+    def expect(self, shots: int) -> None:
+        """Queue the sums that `drawing` needs, if it is what is asked next, and the state is not changed before."""
+        self._expected = self.drawing(shots)
+
+    def drawing(self, shots: int) -> Drawing | None:
+        """Return what draws shots; None if the device cannot do so at once."""
+        found, self._expected = self._expected, None
         device = self.device
-        if not isinstance(device, DrawsShots) or len(numbers) > device.most_drawn:
-            return None
-        return device.draw(self.buffer, self.layout.address, self.layout.flip, numbers)
+        if found is None and isinstance(device, DrawsShots) and shots <= device.most_drawn:
+            found = device.weigh(self.buffer, self.layout.address, self.layout.flip)
+        return found
 
     def searched_bits(self, shots: int) -> int:
         """Return the number of wires that the device prefers."""

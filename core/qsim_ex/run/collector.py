@@ -141,6 +141,12 @@ class Collector:
             if self.checkpoints is not None:
                 self.checkpoints.unwritten = True
 
+    def ahead(self, states: States) -> None:
+        """Queue the sums from which shots are drawn, unless anything else is asked before."""
+        alone = self.measures and not (self.program.branches or self.request.observables)
+        if alone and self.packed is not None and states.single is not None:
+            states.single.expect(self.packed.shape[1])
+
     def finish(self, unit: WorkUnit, inputs: BatchInputs, states: States, branches: Branches) -> None:
         """Sample states at the end of the program, and take expectation values."""
         values, norms = _NO_VALUES
@@ -205,8 +211,7 @@ class Collector:
         elif self.measures and states.single is not None:  # one branch for a binding stands for all of its shots
             (binding,) = branches.binding
             check = self._norm_check(states, inputs, branches)
-            drawn = sampling.uniforms(inputs.seeds[binding], 0, shots)
-            values = sampling.draw(states.single, drawn, check, self.draw_threads)
+            values = sampling.draw_seeded(states.single, inputs.seeds[binding], 0, shots, check, self.draw_threads)
             packed[unit.begin + binding] = pack(values, self.masks, self.num_clbits)
         elif self.measures:
             rows = np.repeat(branches.row, shots)

@@ -27,6 +27,9 @@ class Collects(Protocol):
     ) -> None:
         """Take the values of a save, one for each branch; rounds: the present round of each loop around it."""
 
+    def ahead(self, states: States) -> None:
+        """Queue what `finish` needs of the states, at the end of the program, before anybody waits for them."""
+
     def finish(self, unit: WorkUnit, inputs: BatchInputs, states: States, branches: Branches) -> None:
         """Take states at the end of the program; they are released after it."""
 

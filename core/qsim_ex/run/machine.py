@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from time import perf_counter
 from typing import TYPE_CHECKING, cast
 
@@ -9,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from qsim_ex.deployment.assignment import Assignment
-from qsim_ex.devices.base import Batches
+from qsim_ex.devices.base import Batches, Copies
 from qsim_ex.devices.memory import state_bytes
 from qsim_ex.execution.prepare import plan_of, plans_of, prepare
 from qsim_ex.later import later
@@ -144,9 +145,17 @@ class Machine:
         self.prepare_seconds += prepared - began
         self.run_seconds += perf_counter() - prepared
 
-    def synchronize(self) -> None:
-        """Wait until all work on the devices is done, and count the time as running time."""
+    def synchronize(self, ahead: Callable[[], None] | None = None) -> None:
+        """Wait until all work on the devices is done, and count the time as running time.
+
+        ahead: queues more work, which is not waited for, so that a device is not idle meanwhile.
+        """
         began = perf_counter()
-        for device in self._devices:
-            device.synchronize()
+        if ahead is not None and isinstance(device := self.where.device, Copies) and len(self._devices) == 1:
+            mark = device.mark()
+            ahead()
+            device.reach(mark)
+        else:
+            for device in self._devices:
+                device.synchronize()
         self.run_seconds += perf_counter() - began

@@ -64,6 +64,9 @@ class PartsCollector:
         """Raise an error, since runs with checkpoints are not separated."""
         raise AssertionError(of)
 
+    def ahead(self, states: States) -> None:
+        """Queue nothing."""
+
     def finish(self, unit: WorkUnit, inputs: BatchInputs, states: States, branches: Branches) -> None:  # noqa: ARG002
         """Take the final states of some bindings and shots."""
         if self.program.branches:

@@ -27,6 +27,9 @@ class _Handed(Collector):
 
     state: BatchOfOne | None = None
 
+    def ahead(self, states: States) -> None:
+        """Queue nothing."""
+
     def finish(self, unit: WorkUnit, inputs: BatchInputs, states: States, branches: Branches) -> None:  # noqa: ARG002
         """Keep the final state, so that the machine does not release it."""
         assert isinstance(states, BatchOfOne)

@@ -181,7 +181,7 @@ class BranchTraversal:
                         raise AssertionError("programs with loops are traversed by `run.loop_traversal`")
                     case other:
                         assert_never(other)
-            self._way.machine.synchronize()
+            self._way.machine.synchronize(partial(self._way.ahead, states))
             self._way.finish(self._unit, self._inputs, states, branches)
         except BaseException:
             states.release()

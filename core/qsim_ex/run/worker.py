@@ -116,7 +116,7 @@ class Worker:
         each = count, request.trajectories
         kept = StateInProgress(checkpoints, machine, program, plans, *each) if checkpoints and alone else None
         states = count * request.trajectories
-        takes = collector.finish, collector.save, collector.read
+        takes = collector.ahead, collector.finish, collector.save, collector.read
         self._way = ExecutionContext(machine, program, plans, ticker, states, *takes, kept)
 
     def __call__(self, queue: WorkQueue, seeds: Sequence[int]) -> None:

@@ -157,8 +157,8 @@ class Questions(MemoryOwner):
         with self._guard:
             shots = check.shots(shots)
             self._fits_host(f"a sample of {shots} shots", sampling.BYTES_PER_SHOT * shots)
-            numbers, threads = sampling.uniforms(*self._key(seed), shots), sampling.threads_for(self.options.threads)
-            return sampling.draw(self._placement, numbers, check_norm, threads)
+            threads = sampling.threads_for(self.options.threads)
+            return sampling.draw_seeded(self._placement, *self._key(seed), shots, check_norm, threads)
 
     def sample(
         self, shots: int, wires: Sequence[int] | None = None, seed: int | None = None, *, packed: bool = False

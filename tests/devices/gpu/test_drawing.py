@@ -66,7 +66,7 @@ def test_shots_by_definition(gpu, dtype, n):
     psi[np.random.default_rng(n).integers(1, len(psi) + 1, len(psi) // 3) - 1] = 0
     numbers = np.sort(sampling.uniforms(n, 0, 16))
     for layout in layouts_of(n):
-        values, norm = in_layout(gpu, psi, layout).drawn(numbers)
+        values, norm = in_layout(gpu, psi, layout).drawing(len(numbers))(numbers)
         assert values.tolist() == by_definition(psi, numbers).tolist()
         assert (psi[values] != 0).all()
         assert norm == pytest.approx(float(np.sum(np.abs(psi.astype(np.complex128)) ** 2)), rel=1e-12)
@@ -79,7 +79,7 @@ def test_many_weights(gpu, monkeypatch):
     psi, numbers = random_state(3, 18, np.complex64), np.sort(sampling.uniforms(3, 0, 8))
     layout = Layout(tuple(range(17, -1, -1)))
     assert drawing.searched_of(layout.address) == 1
-    values, _ = in_layout(gpu, psi, layout).drawn(numbers)
+    values, _ = in_layout(gpu, psi, layout).drawing(len(numbers))(numbers)
     assert values.tolist() == by_definition(psi, numbers).tolist()
 
 
@@ -91,7 +91,7 @@ def test_the_ends_stay_inside(gpu, dtype, n):
     psi[[first, last]] = 0.6, 0.8
     numbers = np.array([0.0, 0.1, np.nextafter(1, 0)])
     for layout in layouts_of(n):
-        values, _ = in_layout(gpu, psi, layout).drawn(numbers)
+        values, _ = in_layout(gpu, psi, layout).drawing(len(numbers))(numbers)
         assert values.tolist() == [first, first, last]
 
 
@@ -101,7 +101,7 @@ def test_what_cannot_be_drawn(gpu):
         state = in_layout(gpu, np.full(1 << 10, fill, dtype=np.complex64), Layout.identity(10))
         with pytest.raises(StateError, match="norm"):
             sampling.draw(state, np.array([0.5]))
-        assert state.drawn(np.zeros(gpu.most_drawn + 1)) is None
+        assert state.drawing(gpu.most_drawn + 1) is None
 
 
 @pytest.mark.parametrize(
@@ -120,7 +120,7 @@ def test_a_large_state_has_the_shots_of_sums_on_the_host(dtype):
     psi, numbers = random_state(5, 24, dtype), np.sort(sampling.uniforms(5, 0, 1000))
     for layout in layouts_of(24):
         state = in_layout(gpu, psi, layout)
-        values, norm = state.drawn(numbers)
+        values, norm = state.drawing(len(numbers))(numbers)
         weights = state.marginal(range(12, 24))
         prefixes, rest = sampling.choose_on(weights, numbers * sampling.norm_of(weights))
         assert norm == pytest.approx(sampling.norm_of(weights), rel=1e-12)

@@ -46,7 +46,7 @@ def test_long_jobs_keep_no_other_job_from_running() -> None:
 
 def test_a_job_that_nobody_began_is_queued(monkeypatch: pytest.MonkeyPatch) -> None:
     """Before its work begins a job is queued."""
-    monkeypatch.setattr("qsim_ex_provider.primitives.jobs._background", lambda: SimpleNamespace(submit=lambda _: None))
+    monkeypatch.setattr("qsim_ex_provider.primitives.jobs.background", lambda: SimpleNamespace(submit=lambda _: None))
     job = submitted(lambda: 7)
     assert job.status() is JobStatus.QUEUED
     assert job.result() == 7

@@ -15,7 +15,7 @@ from numpy.typing import DTypeLike, NDArray
 
 from qsim_ex.circuit.ops import When
 from qsim_ex.devices.base import Buffer, Copies, CopyQueue, LoadsNumbers
-from qsim_ex.devices.drawing import DrawsShots
+from qsim_ex.devices.drawing import Drawing, DrawsShots
 from qsim_ex.devices.gpu import shared
 from qsim_ex.devices.gpu.adjoint import GpuAdjoints
 from qsim_ex.devices.gpu.batch import GpuBatches
@@ -201,11 +201,10 @@ class GpuDevice(GpuBatches, GpuAdjoints, LoadsNumbers, DrawsShots, Copies, Share
 
     most_drawn = drawing.MOST_SHOTS
 
-    def draw(
-        self, buffer: Array, bits: Sequence[int], flip: int, numbers: NDArray[np.float64]
-    ) -> tuple[NDArray[np.int64], float]:
-        """Return the value of all wires that each number falls on, and the state's squared norm."""
-        return drawing.draw(self._runtime, buffer, bits, flip, numbers)
+    def weigh(self, buffer: Array, bits: Sequence[int], flip: int) -> Drawing:
+        """Queue the sums from which shots are drawn, and return what draws them."""
+        runtime = self._runtime
+        return partial(drawing.draw, runtime, buffer, bits, flip, drawing.weigh(runtime, buffer, bits, flip))
 
     def norms(self, buffer: Array, blocks: int) -> NDArray[np.float64]:
         """Return |amplitude|² summed over contiguous blocks."""

@@ -305,7 +305,10 @@ class Divided(ABC):
         """
         return self.total(sums.marginal(self, wires, when))
 
-    def drawn(self, numbers: NDArray[np.float64]) -> None:  # noqa: ARG002  (the protocol's)
+    def expect(self, shots: int) -> None:
+        """Queue nothing."""
+
+    def drawing(self, shots: int) -> None:  # noqa: ARG002  (the protocol's)
         """Return None: shots of a state in parts are drawn step by step."""
 
     def searched_bits(self, shots: int) -> int:

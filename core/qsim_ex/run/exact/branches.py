@@ -107,6 +107,9 @@ class BranchCollector(Collector):
             )
             self.saves[save.label].add(rows)
 
+    def ahead(self, states: States) -> None:
+        """Queue nothing."""
+
     def finish(self, unit: WorkUnit, inputs: BatchInputs, states: States, branches: Branches) -> None:
         """Sample the populations of all branches at the end, and take expectation values."""
         rows = self._rows(states)
@@ -214,7 +217,7 @@ class BranchWorker:
         self._run = run
         self._collector = collector
         plans = dict(zip(run.program.segment_places, machine.plans, strict=True))
-        takes = collector.finish, collector.save, collector.read
+        takes = collector.ahead, collector.finish, collector.save, collector.read
         self._way = ExecutionContext(machine, run.program, plans, ticker, run.bound.count, *takes, None)
 
     def run_all(self, seeds: Sequence[int]) -> None:

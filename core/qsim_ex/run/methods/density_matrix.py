@@ -104,6 +104,9 @@ class DensityCollector(Collector):
         with self.lock:
             self.saves[save.label].add(found)
 
+    def ahead(self, states: States) -> None:
+        """Queue nothing."""
+
     def finish(self, unit: WorkUnit, inputs: BatchInputs, states: States, branches: Branches) -> None:
         """Sample the populations of the states at the end, and take expectation values."""
         rows, values = self._rows(states), _NOTHING

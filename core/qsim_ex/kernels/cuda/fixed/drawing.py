@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +22,18 @@ _LOOPED = 4
 """log2 of the amplitudes that a thread adds up at least, so that blocks of a pass are few."""
 
 
+class Weights(NamedTuple):
+    """The sums of |amplitude|² behind each value of the highest wires, in groups, and those of the groups.
+
+    weights: [groups, 256]. totals: [groups]. searched: how many of the lowest wires are drawn by amplitudes.
+    """
+
+    weights: Array
+    totals: Array
+    groups: int
+    searched: int
+
+
 def searched_of(bits: Sequence[int]) -> int:
     """Return how many of the lowest wires are drawn by amplitudes; bits: the index bit of each wire.
 
@@ -34,27 +47,35 @@ def searched_of(bits: Sequence[int]) -> int:
     return min(n, SEARCHED_BITS)
 
 
-def draw(
-    runtime: Runtime, buffer: Array, bits: Sequence[int], flip: int, numbers: NDArray[np.float64]
-) -> tuple[NDArray[np.int64], float]:
-    """Return the value of all wires that each number in [0, 1) falls on, int64 [shots], and the state's squared norm.
+def weigh(runtime: Runtime, buffer: Array, bits: Sequence[int], flip: int) -> Weights:
+    """Queue the sums of a state from which its shots are drawn.
 
-    bits: the index bit of each wire. flip: mask of index bits that are stored inverted. Values mean nothing if the norm
-    is 0 or not finite. Needs 16 bytes for each value of the wires that are not searched, and a 32nd of the state.
+    bits: the index bit of each wire. flip: mask of index bits that are stored inverted. Needs 16 bytes for each value
+    of the wires that are not searched, and a 32nd of the state.
     """
-    sent, shots = runtime.upload(numbers), len(numbers)
     searched = searched_of(bits)
     high = bits[searched:]
     width = 1 << len(high)
     sums, parts = partial_sums(runtime, buffer, len(bits), high, ALWAYS)
     groups = -(-width // THREADS)
     weights, totals = runtime.empty(groups * THREADS, np.float64), runtime.empty(groups, np.float64)
-    inverted = sum((flip >> bit & 1) << k for k, bit in enumerate(high))
+    inverted = sum([(flip >> bit & 1) << k for k, bit in enumerate(high)])
     launch(runtime, "group_weights", OF_SUMS, groups, THREADS, sums, weights, totals, parts, width, inverted)
+    return Weights(weights, totals, groups, searched)
+
+
+def draw(
+    runtime: Runtime, buffer: Array, bits: Sequence[int], flip: int, given: Weights, numbers: NDArray[np.float64]
+) -> tuple[NDArray[np.int64], float]:
+    """Return the value of all wires that each number in [0, 1) falls on, int64 [shots], and the state's squared norm.
+
+    given: the sums that `weigh` has queued for the same bits. Values mean nothing if the norm is 0 or not finite.
+    """
+    sent, shots = runtime.upload(numbers), len(numbers)
     found = runtime.empty(shots + 1, np.uint64)
     launch(
         runtime, "draw_shots", BY_DTYPE[buffer.dtype], shots, THREADS,
-        buffer, weights, totals, sent, found, groups, searched, flip, bits_of(bits),
+        buffer, given.weights, given.totals, sent, found, given.groups, given.searched, flip, bits_of(bits),
     )  # fmt: skip
     drawn = np.asarray(runtime.download(found))
     return drawn[:shots].view(np.int64), float(drawn[shots:].view(np.float64)[0])
