@@ -35,11 +35,11 @@ class BitStrings:
         self._ends = [0, *accumulate(size for _, size in reversed(sizes))] if len(sizes) > 1 else [0, slots]
         self._known: dict[int, str] = {}
 
-    def of(self, values: Collection[int]) -> list[str]:
+    def of(self, values: Collection[int] | NDArray[np.uint64]) -> list[str]:
         """Return the strings of values; few ones of few bits are kept, as bindings of a circuit have the same ones."""
         if self._slots > MOST_SHARED or len(values) > FEW:
             return self._written(values)
-        known = self._known
+        values, known = values.tolist() if isinstance(values, np.ndarray) else values, self._known
         if new := [value for value in values if value not in known]:
             known.update(zip(new, map(self._one, new), strict=True))
         return [known[value] for value in values]
@@ -48,8 +48,8 @@ class BitStrings:
         whole = f"{value:0{self._slots}b}"
         return whole if len(self._ends) == 2 else " ".join([whole[begin:end] for begin, end in pairwise(self._ends)])
 
-    def _written(self, values: Collection[int]) -> list[str]:
-        if not values:
+    def _written(self, values: Collection[int] | NDArray[np.uint64]) -> list[str]:
+        if not len(values):
             return []
         gaps = len(self._ends) - 2
         letters = np.full((len(values), self._slots + gaps + 1), _SPACE, dtype=np.uint8)
@@ -59,11 +59,12 @@ class BitStrings:
         letters[:, -1] = _END
         return letters.tobytes()[:-1].decode("ascii").split("\n")
 
-    def _bytes(self, values: Collection[int]) -> NDArray[np.uint8]:
+    def _bytes(self, values: Collection[int] | NDArray[np.uint64]) -> NDArray[np.uint8]:
         """Return the bytes of values, the most significant first."""
         width = -(-self._slots // 8)
-        if width <= 8:
-            words = np.fromiter(values, dtype=">u8", count=len(values))
+        if isinstance(values, np.ndarray) or width <= 8:
+            known = isinstance(values, np.ndarray)
+            words = values.astype(">u8") if known else np.fromiter(values, dtype=">u8", count=len(values))
             return words.view(np.uint8).reshape(len(values), 8)[:, 8 - width :]
         joined = b"".join([value.to_bytes(width, "big") for value in values])
         return np.frombuffer(joined, dtype=np.uint8).reshape(len(values), width)

@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import cached_property, partial
-from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-import numpy as np
 from qiskit.exceptions import QiskitError
 from qiskit.result import Counts, Result
 from qiskit.result.models import ExperimentResult
@@ -16,6 +14,7 @@ from qiskit.result.models import ExperimentResult
 from qsim_ex import BatchResult
 from qsim_ex import Result as EngineResult
 from qsim_ex_provider.bit_strings import BitStrings, CircuitHeader
+from qsim_ex_provider.lazy_counts import LazyCounts, Tally, tallies_of, tally_of
 from qsim_ex_provider.lazy_experiment import LazyData, LazyExperiment
 
 if TYPE_CHECKING:
@@ -60,7 +59,7 @@ class Experiments(Sequence[ExperimentResult]):
         self._memory = memory
         self._about: dict[int, dict[str, Any]] = {}  # metadata of each task, made once
         self._made: dict[int, ExperimentResult] = {}
-        self._counted: tuple[int, int, list[dict[int, int]]] = (-1, -1, [])
+        self._counted: tuple[int, int, list[Tally]] = (-1, -1, [])
 
     def __len__(self) -> int:
         """Return the number of experiments."""
@@ -109,15 +108,15 @@ class Experiments(Sequence[ExperimentResult]):
         fields = self._headers[self._places[number].circuit].fields
         return fields["memory_slots"], fields["creg_sizes"]
 
-    def counts(self, number: int) -> dict[int, int]:
+    def tally(self, number: int) -> Tally:
         """Return how often each value was found in an experiment; empty without shots."""
         place = self._places[number]
         step = max(1, COUNTED // max(1, self._shots))
         block, member = divmod(place.member, step)
         if self._counted[:2] != (place.task, block):  # the last ones are kept: most ask for one after the other
-            found = _counts(self._task_results[place.task], block * step, (block + 1) * step)
+            found = tallies_of(self._task_results[place.task], block * step, (block + 1) * step)
             self._counted = place.task, block, found
-        return dict(self._counted[2][member])
+        return self._counted[2][member]
 
     def _make(self, number: int) -> ExperimentResult:
         place = self._places[number]
@@ -139,26 +138,6 @@ class Experiments(Sequence[ExperimentResult]):
         if task not in self._about:
             self._about[task] = result.metadata()
         return {**self._about[task], "seed": result.seed}
-
-
-def _counts(result: BatchResult, begin: int, end: int) -> list[dict[int, int]]:
-    """Return `Result.counts` of some bindings of a task at once, since NumPy takes as long for one as for many."""
-    members = range(len(result.seeds))[begin:end]
-    if result.packed is None:
-        return [{}] * len(members)
-    packed = result.packed[begin:end]
-    rows, shots, width = packed.shape
-    if rows == 1 or not 0 < width <= 8:
-        return [result[member].counts() for member in members]
-    words = np.zeros((rows, shots, 8), dtype=np.uint8)
-    words[..., :width] = packed
-    ordered = np.sort(words.view("<u8")[..., 0], axis=1)
-    first = np.ones((rows, shots), dtype=bool)  # of equal values in a row
-    first[:, 1:] = ordered[:, 1:] != ordered[:, :-1]
-    places = np.flatnonzero(first)
-    values, counts = ordered.reshape(-1)[places].tolist(), np.diff(places, append=first.size).tolist()
-    ends = np.cumsum(first.sum(axis=1)).tolist()
-    return [dict(zip(values[a:b], counts[a:b], strict=True)) for a, b in pairwise([0, *ends])]
 
 
 @contextmanager
@@ -186,15 +165,15 @@ class QsimExResult(Result):
     def _counts(self, key: Any) -> Any:
         known = self.results
         if isinstance(key, int) and isinstance(known, Experiments) and known.is_untouched(key):
-            values, (slots, sizes) = known.counts(key % len(known)), known.registers(key % len(known))
-            return self._written(values, slots, sizes) if values and slots else self._counts_of_qiskit(key)
+            tally, (slots, sizes) = known.tally(key % len(known)), known.registers(key % len(known))
+            return self._written(tally, slots, sizes) if tally.counts and slots else self._counts_of_qiskit(key)
         outcome = self._get_experiment(key)
         data = outcome.data
         if not (isinstance(data, LazyData) and data.engine_result.shots and outcome.header["memory_slots"]):
             return self._counts_of_qiskit(key)  # no shots, no bits, or a result that was read from a file
         if "counts" in vars(data):
             return self._counts_of_qiskit(key)  # they were read, and may have been replaced, as `marginal_counts` does
-        return self._written(data.engine_result.counts(), outcome.header["memory_slots"], outcome.header["creg_sizes"])
+        return self._written(tally_of(data.engine_result), outcome.header["memory_slots"], outcome.header["creg_sizes"])
 
     def _counts_of_qiskit(self, key: object) -> Counts:
         with _hinting("Nothing is measured in this circuit; add measure_all() to it, or measure(qubits, bits)."):
@@ -220,15 +199,12 @@ class QsimExResult(Result):
     def _strings(self) -> dict[str, BitStrings]:
         return {}
 
-    def _written(self, values: dict[int, int], slots: int, sizes: Sequence[Sequence[Any]]) -> Counts:
+    def _written(self, tally: Tally, slots: int, sizes: Sequence[Sequence[Any]]) -> Counts:
         """Qiskit's counts from the engine's. The same values come again and again in the bindings of a circuit."""
         key = str((slots, sizes))
         if (strings := self._strings.get(key)) is None:
             strings = self._strings[key] = BitStrings(slots, sizes)
-        counts = Counts({})
-        counts.update(zip(strings.of(values), values.values(), strict=True))
-        counts.int_raw, counts.creg_sizes, counts.memory_slots = values, sizes, slots
-        return counts
+        return LazyCounts(strings.of(tally.values), tally, sizes, slots)
 
 
 def assemble(experiments: Experiments, base_seed: int, **about: Any) -> Result:

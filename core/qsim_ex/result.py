@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 else:
     costs = later("qsim_ex.execution.costs")
 
-_SORTED = 1 << 12
+SORTED = 1 << 12
 """The most shots whose values are sorted at once; of more the distinct ones are looked for first."""
 
 LATEST = 256
@@ -219,7 +219,7 @@ class Result(_Ran):
         if not packed.size:
             return {0: len(packed)} if len(packed) else {}
         narrow = packed.shape[1] <= 8
-        if narrow and len(packed) <= _SORTED:
+        if narrow and len(packed) <= SORTED:
             return _tally(*counted(words(packed)))
         if (few := few_distinct(packed)) is not None:
             return dict(sorted(zip(integers(few[0]), few[1], strict=True)))

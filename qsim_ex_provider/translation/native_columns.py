@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from operator import attrgetter
 from typing import Any, NamedTuple
 
@@ -98,13 +98,17 @@ class NativeColumns:
         self.operations: dict[int, Any] = {}
         self.parameters: list[Any] = []
         self.contents = gates.same()
-        self.measured = gates.measurements()
         several, others = self.instructions.values(), gates.others
         self.names = dict(zip(others, map(_name, several), strict=True))
         self.wires: dict[int, Wires] = dict(zip(others, gates.other_wires(), strict=True))
         if wide := [place for place, on in self.wires.items() if not on]:
             at = {qubit: wire for wire, qubit in enumerate(circuit.qubits)}.__getitem__
             self.wires |= {place: tuple(map(at, self.instructions[place].qubits)) for place in wide}
+
+    @cached_property
+    def measured(self) -> dict[int, Measured]:
+        """Measurements that follow one another, by the place of the first."""
+        return self._gates.measurements()
 
     def gates(
         self,

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import copy
 import pickle
+from typing import Any
 
 import pytest
 from qiskit import QuantumCircuit
-from qiskit.result import Result, marginal_counts
+from qiskit.result import Counts, Result, marginal_counts
 from qiskit.result.models import ExperimentResult
 
 from qsim_ex.planning.cost.summary import PlanSummary
@@ -62,3 +63,19 @@ def test_metadata_are_made_when_they_are_read(monkeypatch: pytest.MonkeyPatch) -
     assert first.metadata["plan"]["gates"] == 1
     assert "device_reason" in repr(second)
     assert len(asked) == 1  # both are of one task
+
+
+@pytest.mark.parametrize("copied", [copy.copy, copy.deepcopy, lambda counts: pickle.loads(pickle.dumps(counts))])
+def test_copies_of_counts_are_qiskit_s(copied: Any) -> None:
+    """Counts have the integers of their outcomes when these are read, and copies of them are Qiskit's own."""
+    circuit = QuantumCircuit(4)
+    circuit.h([0, 2])
+    circuit.measure_all()
+    counts = QsimExBackend(device="cpu").run(circuit, shots=200, seed_simulator=1).result().get_counts()
+    again = copied(counts)
+    wanted = {int(bits, 2): count for bits, count in counts.items()}
+    assert (type(again), dict(again)) == (Counts, dict(counts))
+    assert counts.int_outcomes() == counts.int_raw == again.int_raw == wanted
+    assert (again.creg_sizes, again.memory_slots, again.hex_outcomes()) == ([["meas", 4]], 4, counts.hex_outcomes())
+    with pytest.raises(AttributeError, match="other"):
+        _ = counts.other

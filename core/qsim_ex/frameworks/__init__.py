@@ -25,7 +25,7 @@ It needs five things that users of the engine do not:
   `submitted_in_turn` submits the jobs.
 - Users see what they have: `with_options` puts the options of a class into its help and signature, `shown` makes its
   `repr`, an `Explanation` is a table in a notebook, and `counted` and `followed` show a bar for a job of several runs.
-  `tallied` counts equal values, and `integers` makes numbers of packed bits.
+  `tallied` and `counted` count equal values, `integers` and `words` make numbers of packed bits.
 
 How a package registers itself is written in `qsim_ex.frameworks.frontends`. The names below are loaded when they are
 first used.
@@ -78,7 +78,7 @@ if TYPE_CHECKING:
         random_generator,
         remember_drawn,
     )
-    from qsim_ex.placement.index_bits import integers
+    from qsim_ex.placement.index_bits import counted, integers, words
     from qsim_ex.precision import BY_DTYPE
 
 _MODULES = {"check": "qsim_ex.circuit.check", "thresholds": "qsim_ex.thresholds"}
@@ -152,7 +152,9 @@ _HOMES = {
     "add_error": "qsim_ex.circuit.noise.model",
     "surround": "qsim_ex.circuit.noise.model",
     "tallied": "qsim_ex.observe.sampling",
+    "counted": "qsim_ex.placement.index_bits",
     "integers": "qsim_ex.placement.index_bits",
+    "words": "qsim_ex.placement.index_bits",
     "uncollected": "qsim_ex.frameworks.collector",
     "unitary_matrices": "qsim_ex.circuit.matrices",
     "with_options": "qsim_ex.display.described",
@@ -214,6 +216,8 @@ __all__ = [
     "fresh_job_seed",
     "gpu_missing",
     "integers",
+    "counted",
+    "words",
     "job_checkpoint",
     "job_seeds",
     "later",

@@ -99,6 +99,8 @@ def test_memory_goes_in_and_out(gpu, dtype, num_bits):
         (13, tuple(range(13)), ALWAYS),
         (13, tuple(reversed(range(2, 13))), When(1, 1)),
         (12, (), When((1 << 12) - 1, 77)),
+        (12, (0, 3, 6, 11), When(1 << 9, 1 << 9)),
+        (13, (7, 2, 10), When(1 << 5, 0)),
     ],
 )
 def test_marginal(gpu, dtype, num_bits, bits, when):

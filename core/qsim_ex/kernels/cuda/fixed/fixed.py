@@ -52,6 +52,7 @@ def text(file: str, name: str, precision: Precision) -> KernelText:
 
 KERNELS = (
     ("marginal.cu", "marginal"),
+    ("marginal.cu", "marginal_pairs"),
     ("fold.cu", "fold"),
     ("inner.cu", "inner"),
     ("pauli.cu", "pauli"),
@@ -89,7 +90,7 @@ KERNELS = (
 )
 """Every fixed kernel: its file and its name."""
 
-FIRST = ("basis", "numbers_many", "marginal", "group_weights", "draw_shots")
+FIRST = ("basis", "numbers_many", "marginal", "marginal_pairs", "group_weights", "draw_shots")
 """The kernels that a first run is likely to need: to begin a state, to make its numbers, and to sample it."""
 
 OF_FIRST_RUNS = ("numbers_few", "numbers_some", "numbers_many", "scale")
@@ -202,9 +203,11 @@ def partial_sums(
     parts = min(parts, max(1, int(buffer.nbytes) // 32 >> 3 + len(bits)))
     unwanted = sum(1 << k for k, bit in enumerate(low) if bit not in bits)
     sums = runtime.empty(parts << len(bits), np.float64)
-    masks = [sum(1 << bit for bit in chosen) for chosen in (low, in_block, in_loop)]
+    precision = BY_DTYPE[buffer.dtype]
+    pairs = len(low) == 8 and low[0] == 0 and precision.storage.cuda.stored_pair is not None
+    masks = [sum(1 << bit for bit in chosen) for chosen in (low[pairs:], in_block, in_loop)]
     launch(
-        runtime, "marginal", BY_DTYPE[buffer.dtype], parts << len(in_block), 1 << len(low),
+        runtime, "marginal_pairs" if pairs else "marginal", precision, parts << len(in_block), 1 << len(low) - pairs,
         buffer, sums, *masks, when.value, (1 << len(in_loop)) // parts, np.uint32(unwanted), 1 << len(in_block),
         bits_of(bits),
     )  # fmt: skip
