@@ -97,10 +97,10 @@ def _group(members: list[tuple[int, ParameterSweep, ReadoutErrors]]) -> BindingG
     begins, sweeps, errors = zip(*members, strict=True)
     counts = [sweep.count for sweep in sweeps]
     if len(members) == 1:
-        binding, places = np.arange(counts[0]), list(range(begins[0], begins[0] + counts[0]))
+        sweep, binding = np.zeros(counts[0], dtype=np.int64), np.arange(counts[0])
+        places = list(range(begins[0], begins[0] + counts[0]))
     else:
+        sweep = np.repeat(np.arange(len(members)), counts)
         binding = np.concatenate([np.arange(count) for count in counts])
         places = (np.repeat(begins, counts) + binding).tolist()
-    return BindingGroup(
-        sweeps[0].template, sweeps, np.repeat(np.arange(len(members)), counts), binding, places, errors[0]
-    )
+    return BindingGroup(sweeps[0].template, sweeps, sweep, binding, places, errors[0])

@@ -7,6 +7,7 @@ native code (core/native/base/bits.cpp). No amplitude is touched.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -153,12 +154,18 @@ def move_bits(values: Words, to: Sequence[int]) -> Words:
 
 def _spread(values: Words, masks: Sequence[int]) -> Words:
     """Return, for each value, the union of ``masks[k]`` for every bit k that is set in it (the masks share no bit)."""
-    if all(mask in (0, 1 << k) for k, mask in enumerate(masks)):
-        return values & np.int64(sum(masks))
+    if (kept := _stays(tuple(masks))) is not None:
+        return values & np.int64(kept)
     values, named = np.asarray(values, np.int64, order="C"), np.array(masks, dtype=np.int64)
     out = np.empty_like(values)
     function("bits_spread")(address(values), values.size, address(named), len(named), address(out))
     return out
+
+
+@lru_cache(maxsize=256)
+def _stays(masks: tuple[int, ...]) -> int | None:
+    """Return the mask of the bits that are kept, each in its place; None if any moves."""
+    return sum(masks) if all([mask in (0, 1 << k) for k, mask in enumerate(masks)]) else None
 
 
 def reindexed(values: NDArray[np.float64], flip: int) -> NDArray[np.float64]:

@@ -30,6 +30,14 @@ template <class T> inline T __shfl_xor_sync(unsigned, T value, unsigned mask)
     __syncthreads();
     return given[threadIdx.x ^ mask];
 }
+template <class T> inline T __shfl_up_sync(unsigned, T value, unsigned reach)
+{
+    static T given[1024];
+    __syncthreads();
+    given[threadIdx.x] = value;
+    __syncthreads();
+    return threadIdx.x % 32 < reach ? value : given[threadIdx.x - reach];
+}
 static inline void atomicAdd(double* at, double value) { *at += value; }
 static inline int __popc(unsigned v) { return __builtin_popcount(v); }
 static inline int __popcll(unsigned long long v) { return __builtin_popcountll(v); }

@@ -28,7 +28,7 @@ extern "C" __global__ void __launch_bounds__(MEMBERS) group_weights(
 }
 
 // The weights of a block's threads, their running sums, and what one thread finds for all.
-struct Block { double own[MEMBERS], ends[MEMBERS], rest; unsigned at; };
+struct Block { double own[MEMBERS], ends[MEMBERS], warps[MEMBERS / 32], rest; unsigned at; };
 
 // Adds up each thread's own `each` weights, and these over threads; returns the sum of all.
 template <typename Weight>
@@ -40,14 +40,17 @@ __device__ __forceinline__ double weigh(Block& block, const Weight& weight, cons
 #pragma unroll 8
         for (unsigned k = 0; k < each; ++k) mine += weight(k);
     }
-    __syncthreads();  // all have read what is there
-    block.own[t] = block.ends[t] = mine;
-    for (unsigned reach = 1; reach < MEMBERS; reach <<= 1) {
-        __syncthreads();
-        const double before = t >= reach ? block.ends[t - reach] : 0;
-        __syncthreads();
-        block.ends[t] += before;
+    double end = mine;  // of the running sum in the warp
+    for (unsigned reach = 1; reach < 32; reach <<= 1) {
+        const double before = __shfl_up_sync(0xffffffff, end, reach);
+        if (t % 32 >= reach) end += before;
     }
+    if (t % 32 == 31) block.warps[t / 32] = end;
+    __syncthreads();  // besides, all have read what is there
+    double before = 0;
+    for (unsigned warp = 0; warp < t / 32; ++warp) before += block.warps[warp];
+    block.own[t] = mine;
+    block.ends[t] = before + end;
     __syncthreads();
     return block.ends[MEMBERS - 1];
 }
