@@ -1,4 +1,4 @@
-"""Outcomes in binary, as Qiskit writes them, and what it has to know of a circuit to read them.
+"""Outcomes in binary and how often each was found, as Qiskit has them, and what it has to know of a circuit for that.
 
 Many are written at a time, as one text that is cut, since a call for each costs more than all the rest.
 """
@@ -12,7 +12,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 from qiskit.circuit import QuantumCircuit
+from qiskit.result import Counts
 
+from qsim_ex import BatchResult
+from qsim_ex import Result as EngineResult
+from qsim_ex.frameworks import ordered_counts, words
 from qsim_ex_provider.saves.kinds import SavedForm
 
 MOST_SHARED = 16
@@ -62,11 +66,11 @@ class BitStrings:
     def _bytes(self, values: Collection[int] | NDArray[np.uint64]) -> NDArray[np.uint8]:
         """Return the bytes of values, the most significant first."""
         width = -(-self._slots // 8)
-        if isinstance(values, np.ndarray) or width <= 8:
-            known = isinstance(values, np.ndarray)
-            words = values.astype(">u8") if known else np.fromiter(values, dtype=">u8", count=len(values))
-            return words.view(np.uint8).reshape(len(values), 8)[:, 8 - width :]
-        joined = b"".join([value.to_bytes(width, "big") for value in values])
+        if width <= 8:
+            if not isinstance(values, np.ndarray):
+                values = np.fromiter(values, dtype=np.uint64, count=len(values))
+            return values.astype(">u8").view(np.uint8).reshape(len(values), 8)[:, 8 - width :]
+        joined = b"".join([int(value).to_bytes(width, "big") for value in values])
         return np.frombuffer(joined, dtype=np.uint8).reshape(len(values), width)
 
 
@@ -112,3 +116,72 @@ def register_sizes(circuit: QuantumCircuit) -> list[list[Any]]:
     for register in circuit.cregs:
         bits += register[:]  # a list at once: iterating over a register costs a call for each bit
     return [[register.name, register.size] for register in circuit.cregs] if bits == list(circuit.clbits) else []
+
+
+SORTED = 1 << 12
+"""The most shots of one circuit whose outcomes are sorted at once; of more the engine looks for distinct ones first."""
+
+
+class Tally(NamedTuple):
+    """The outcomes that were found, in increasing order, and how often each."""
+
+    values: Sequence[int] | NDArray[np.uint64]
+    counts: list[int]
+
+    def integers(self) -> dict[int, int]:
+        """Return how often each value was found."""
+        values = self.values.tolist() if isinstance(self.values, np.ndarray) else self.values
+        return dict(zip(values, self.counts, strict=True))
+
+
+def tally_of(result: EngineResult) -> Tally:
+    """Return the outcomes of one binding, which has shots."""
+    packed = result.packed
+    if packed is not None and 0 < packed.shape[1] <= 8 and 0 < len(packed) <= SORTED:
+        values, counts = ordered_counts(words(packed))
+        return Tally(values, counts.tolist())
+    found = result.counts()
+    return Tally(list(found), list(found.values()))
+
+
+def tallies_of(result: BatchResult, begin: int, end: int) -> list[Tally]:
+    """Return the outcomes of some bindings of a task at once, since NumPy takes as long for one as for many."""
+    members = range(len(result.seeds))[begin:end]
+    if result.packed is None:
+        return [Tally([], [])] * len(members)
+    packed = result.packed[begin:end]
+    rows, shots, width = packed.shape
+    if rows == 1 or not 0 < width <= 8:
+        return [tally_of(result[member]) for member in members]
+    padded = np.zeros((rows, shots, 8), dtype=np.uint8)
+    padded[..., :width] = packed
+    ordered = np.sort(padded.view("<u8")[..., 0], axis=1)
+    first = np.ones((rows, shots), dtype=bool)  # of equal values in a row
+    first[:, 1:] = ordered[:, 1:] != ordered[:, :-1]
+    places = np.flatnonzero(first)
+    values, counts = ordered.reshape(-1)[places].tolist(), np.diff(places, append=first.size).tolist()
+    ends = np.cumsum(first.sum(axis=1)).tolist()
+    return [Tally(values[a:b], counts[a:b]) for a, b in pairwise([0, *ends])]
+
+
+class LazyCounts(Counts):
+    """Qiskit's counts of a tally, whose integers are made when they are read; copies and pickles are plain `Counts`."""
+
+    int_raw: dict[int, int]
+
+    def __init__(self, strings: Sequence[str], tally: Tally, sizes: Sequence[Sequence[Any]], slots: int) -> None:
+        super().__init__({}, creg_sizes=sizes, memory_slots=slots)
+        dict.update(self, zip(strings, tally.counts, strict=True))
+        self._tally = tally
+        del self.int_raw  # it is made by `__getattr__`
+
+    def __getattr__(self, name: str) -> dict[int, int]:
+        if name != "int_raw" or "_tally" not in self.__dict__:
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+        tally: Tally = self.__dict__.pop("_tally")
+        self.int_raw = tally.integers()
+        return self.int_raw
+
+    def __reduce_ex__(self, _protocol: object) -> tuple[object, ...]:
+        _ = self.int_raw
+        return Counts, ({},), self.__dict__, None, iter(dict.items(self))

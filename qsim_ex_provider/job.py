@@ -133,6 +133,7 @@ class QsimExJob(JobV1):
         self._futures: list[concurrent.futures.Future[BatchResult]] | None = None
         self._result: Result | None = None
         self._process = os.getpid()
+        self._helps: OneThread | None = None  # the thread whose quick work may be done by who waits for the result
 
     def __repr__(self) -> str:
         used = self._tasks[0].options if self._tasks else Options()
@@ -149,7 +150,7 @@ class QsimExJob(JobV1):
         stopped = [_what_stopped(future) for future in self._submitted()]
         if not any(stopped):
             self.result()
-        return {**self.__dict__, "_futures": stopped, "_executor": None, "_assemble": None}
+        return {**self.__dict__, "_futures": stopped, "_executor": None, "_helps": None, "_assemble": None}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         ended = [_ended(error) for error in state["_futures"]]
@@ -159,7 +160,12 @@ class QsimExJob(JobV1):
         """Hand the tasks to the executor; `QsimExBackend.run` has done so already."""
         if self._futures is not None:
             raise JobError("the job was submitted before; run the circuits again for another.")
-        self._futures = [self._executor.submit(task) for task in self._tasks]
+        thread = self._executor if isinstance(self._executor, OneThread) and self._executor.may_be_helped else None
+        if thread is None or not all(task.quick for task in self._tasks):
+            self._futures = [self._executor.submit(task) for task in self._tasks]
+        else:
+            self._helps = thread
+            self._futures = [thread.submit_quick(task) for task in self._tasks]
         if len(self._tasks) > 1:
             sizes = [len(task.circuits) for task in self._tasks]
             followed(self._futures, sizes, self._tasks[0].options.progress, "circuits")
@@ -172,8 +178,8 @@ class QsimExJob(JobV1):
         """
         if self._result is None:
             try:
-                if timeout is None and isinstance(self._executor, OneThread):
-                    self._executor.take_over(self._submitted(), self.cancel)
+                if self._helps is not None and timeout is None:
+                    self._helps.take_over(self._submitted(), self.cancel)
                 waiting = _waited(self._submitted(), timeout)
             except KeyboardInterrupt:
                 self.cancel()

@@ -25,7 +25,7 @@ class _Piece:
 
     thread: OneThread
     future: Future
-    work: Callable[[], Any]
+    work: Callable[[], object]
     quick: bool
 
     def waits(self) -> bool:
@@ -50,8 +50,10 @@ class OneThread(concurrent.futures.Executor):
 
     What was submitted is done in its order, one piece at a time. The thread begins quick work only a moment later:
     who asks for its result at once does it himself (`take_over`), since waking a thread, and being woken by it, takes a
-    third of a short job.
+    third of a short job. may_be_helped: whether others may do so.
     """
+
+    may_be_helped = True
 
     def __init__(self) -> None:
         self.after_fork()
@@ -67,15 +69,21 @@ class OneThread(concurrent.futures.Executor):
         return OneThread, ()
 
     def submit(self, fn: Callable[..., Any], /, *args: object, **kwargs: object) -> Future:
-        """Schedule a call; it begins when those before it have ended. Its attribute `quick` says that it is short."""
-        work = partial(fn, *args, **kwargs) if args or kwargs else fn
-        piece = _Piece(self, concurrent.futures.Future(), work, getattr(work, "quick", False))
-        self._waiting.append(piece)
-        if piece.quick:
-            background().submit(piece)
-        else:
-            self.come_to_it()
+        """Schedule a call; it begins when those before it have ended."""
+        future = self._put(partial(fn, *args, **kwargs) if args or kwargs else fn, quick=False).future
+        self.come_to_it()
+        return future
+
+    def submit_quick(self, work: Callable[[], object]) -> Future:
+        """Schedule work that is known to be short, which the thread comes to a moment later."""
+        piece = self._put(work, quick=True)
+        background().submit(piece)
         return piece.future
+
+    def _put(self, work: Callable[[], object], *, quick: bool) -> _Piece:
+        piece = _Piece(self, concurrent.futures.Future(), work, quick)
+        self._waiting.append(piece)
+        return piece
 
     def come_to_it(self) -> None:
         """Let the thread do one piece more."""
@@ -90,7 +98,7 @@ class OneThread(concurrent.futures.Executor):
                 self._waiting.popleft().do()
 
     def take_over(self, futures: Sequence[Future], interrupted: Callable[[], object]) -> None:
-        """Do in this thread what waits, up to the work of some futures, if all of it is quick and none is under way.
+        """Do in this thread what waits, up to the quick work of some futures, if all is quick and none is under way.
 
         Else the thread comes to it now. interrupted: called at Ctrl-C, which is raised when the work has ended.
         """
@@ -116,6 +124,8 @@ def in_turn(options: Options) -> OneThread | None:
 
 class _JobsInTurn(OneThread):
     """The thread of jobs whose states may be divided over processes; what these are asked for later waits for them."""
+
+    may_be_helped = False
 
     def submit(self, fn: Callable[..., Any], /, *args: object, **kwargs: object) -> Future:
         """Schedule a call; it begins when those before it have ended."""

@@ -125,5 +125,5 @@ _PLAIN = frozenset({bool, int, float, str, type(None)})
 
 
 @lru_cache(maxsize=64)
-def _checked(given: tuple[tuple[str, Any], ...], kinds: tuple[type, ...]) -> RunOptions:  # noqa: ARG001  (1 is not True)
+def _checked(given: tuple[tuple[str, object], ...], kinds: tuple[type, ...]) -> RunOptions:  # noqa: ARG001  (1 is not True)
     return RunOptions.of(dict(given))

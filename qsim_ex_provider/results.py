@@ -13,8 +13,7 @@ from qiskit.result.models import ExperimentResult
 
 from qsim_ex import BatchResult
 from qsim_ex import Result as EngineResult
-from qsim_ex_provider.bit_strings import BitStrings, CircuitHeader
-from qsim_ex_provider.lazy_counts import LazyCounts, Tally, tallies_of, tally_of
+from qsim_ex_provider.bit_strings import BitStrings, CircuitHeader, LazyCounts, Tally, tallies_of, tally_of
 from qsim_ex_provider.lazy_experiment import LazyData, LazyExperiment
 
 if TYPE_CHECKING:

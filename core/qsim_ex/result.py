@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from qsim_ex.errors import MeasurementError
 from qsim_ex.later import later
 from qsim_ex.placement.deployment import Deployment
-from qsim_ex.placement.index_bits import counted, few_distinct, integers, unpack, words
+from qsim_ex.placement.index_bits import SORTED, few_distinct, integers, ordered_counts, unpack, words
 from qsim_ex.precision import PRECISIONS, PrecisionName
 from qsim_ex.steps.plan import Plan
 
@@ -24,9 +24,6 @@ if TYPE_CHECKING:
     from qsim_ex.planning.cost.summary import PlanSummary
 else:
     costs = later("qsim_ex.execution.costs")
-
-SORTED = 1 << 12
-"""The most shots whose values are sorted at once; of more the distinct ones are looked for first."""
 
 LATEST = 256
 """Results that keep their plans; older ones keep only the counts of their plans."""
@@ -150,10 +147,6 @@ def _held(result: Result | BatchResult) -> list[str]:
     return sampled + [f"saved {labels}"] * bool(labels)
 
 
-def _tally(values: NDArray[np.uint64], counts: NDArray[np.int64]) -> dict[int, int]:
-    return dict(zip(values.tolist(), counts.tolist(), strict=True))
-
-
 def _count(number: int, noun: str) -> str:
     return f"{number:,} {noun}{'s' * (number != 1)}"
 
@@ -218,16 +211,14 @@ class Result(_Ran):
         packed = self._shots()
         if not packed.size:
             return {0: len(packed)} if len(packed) else {}
-        narrow = packed.shape[1] <= 8
-        if narrow and len(packed) <= SORTED:
-            return _tally(*counted(words(packed)))
-        if (few := few_distinct(packed)) is not None:
+        if (len(packed) > SORTED or packed.shape[1] > 8) and (few := few_distinct(packed)) is not None:
             return dict(sorted(zip(integers(few[0]), few[1], strict=True)))
-        if narrow:
-            return _tally(*counted(words(packed)))
+        if packed.shape[1] <= 8:
+            values, counts = ordered_counts(words(packed))
+            return dict(zip(values.tolist(), counts.tolist(), strict=True))
         differ = np.flatnonzero((packed != packed[0]).any(axis=0))
         if len(differ) <= 8:  # wide registers often hold few bits that are not the same in all shots
-            distinct, counts = counted(words(packed[:, differ]))
+            distinct, counts = ordered_counts(words(packed[:, differ]))
             rows = np.repeat(packed[:1], len(distinct), axis=0)
             rows[:, differ] = distinct.view(np.uint8).reshape(-1, 8)[:, : len(differ)]
             return dict(zip(integers(rows), counts.tolist(), strict=True))

@@ -17,7 +17,7 @@ import qiskit
 from qiskit.circuit import CircuitInstruction, QuantumCircuit
 
 from qsim_ex import CircuitBuilder
-from qsim_ex.frameworks import GATES, QiskitReader, ReadGates
+from qsim_ex.frameworks import GATES, Measured, QiskitReader, ReadGates
 from qsim_ex_provider.translation.place import ToNumber
 
 Wires = tuple[int, ...]

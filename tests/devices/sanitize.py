@@ -31,6 +31,7 @@ from qsim_ex.devices.gpu.shape import shape_of
 from qsim_ex.execution.prepare import prepare
 from qsim_ex.kernels.cuda.interpret.packing import CONSTANTS
 from qsim_ex.kernels.cuda.launch.tables import TableRecipe
+from qsim_ex.observe.sampling import drawing_of
 from qsim_ex.placement.index_bits import indices as indices_of
 from qsim_ex.placement.single import Single
 from qsim_ex.planning.coefficients.binding import fill, fill_batch
@@ -104,7 +105,7 @@ def fixed(gpu: GpuDevice, dtype: type, num_bits: int) -> None:
     close(gpu.marginal(buffer, num_bits, bits, when), PLAIN.marginal(psi, num_bits, bits, when), dtype, "marginal")
     for order in (range(num_bits), range(num_bits - 1, -1, -1)):
         layout, numbers = Layout(tuple(order), 5), np.linspace(0.01, 0.99, 40)
-        drawing = Single(gpu, buffer, layout).drawing(len(numbers))
+        drawing = drawing_of(Single(gpu, buffer, layout), len(numbers))
         assert drawing is not None
         sums = np.cumsum(np.abs(psi[indices_of(layout, np.arange(len(psi)), range(num_bits))].astype(complex)) ** 2)
         drawn, norm = drawing(numbers)

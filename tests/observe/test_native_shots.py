@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from qsim_ex.observe import sampling
+from qsim_ex.placement import index_bits
 
 
 @pytest.mark.parametrize("count", [0, 1, 2, 7, 1000, 70001])
@@ -41,8 +42,8 @@ def test_choose(size: int, ordered: bool) -> None:
 def test_tallied(distinct: int) -> None:
     """Equal values are counted, and the first to come is first, as in a counter."""
     values = np.random.default_rng(0).integers(-distinct, distinct, 3000)
-    assert list(sampling.tallied(values).items()) == list(Counter(values.tolist()).items())
-    assert sampling.tallied(values[:0]) == {}
+    assert list(index_bits.tallied(values).items()) == list(Counter(values.tolist()).items())
+    assert index_bits.tallied(values[:0]) == {}
 
 
 @pytest.mark.parametrize("count", [1, 3, 1000])

@@ -11,6 +11,7 @@ import subprocess
 import sys
 import threading
 import time
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -19,7 +20,9 @@ from qiskit import QuantumCircuit
 from qiskit.providers import JobError, JobStatus, JobTimeoutError
 
 from qsim_ex import errors
+from qsim_ex.frameworks import BindingGroup
 from qsim_ex_provider import QsimExBackend
+from qsim_ex_provider import job as job_module
 
 
 def ghz(num_qubits: int = 3, layers: int = 1) -> QuantumCircuit:
@@ -154,6 +157,67 @@ def test_interrupt_cancels_the_job() -> None:
         assert process.wait(30) == 0
         assert time.monotonic() - asked < 5
         assert process.stdout.read().strip() in ("RUNNING", "CANCELLED")
+
+
+def quick_job(backend: QsimExBackend, circuit: QuantumCircuit) -> Any:
+    """A job of a circuit that has run before, and was short."""
+    for _ in range(3):
+        backend.run(circuit).result()
+    return backend.run(circuit)
+
+
+def test_who_waits_for_a_quick_job_does_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A circuit that was quick before runs in the thread that asks for its result, behind the quick ones before it."""
+    monkeypatch.setattr(job_module, "QUICK", 60.0)
+    where, call = [], job_module.JobTask.__call__
+
+    def told(task: Any) -> Any:
+        where.append((task.circuits[0][1], threading.current_thread() is threading.main_thread()))
+        return call(task)
+
+    backend, circuit, other = QsimExBackend(device="cpu"), ghz(), ghz(4)
+    circuit.name, other.name = "first", "second"
+    first, second = quick_job(backend, circuit), quick_job(backend, other)
+    assert first.result().success
+    assert second.result().success
+    monkeypatch.setattr(job_module.JobTask, "__call__", told)
+    monkeypatch.setattr("qsim_ex_provider.one_thread.background", lambda: SimpleNamespace(submit=lambda _: None))
+    first, second = backend.run(circuit), backend.run(other)
+    assert first.status() is JobStatus.QUEUED
+    assert second.result().success
+    assert where == [("first", True), ("second", True)]
+    assert first.status() is JobStatus.DONE
+
+
+def test_a_quick_job_that_nobody_waits_for_runs() -> None:
+    """A circuit that was quick before runs in the background if its result is asked for later."""
+    job = quick_job(QsimExBackend(device="cpu"), ghz())
+    deadline = time.monotonic() + 20
+    while not job.done() and time.monotonic() < deadline:
+        time.sleep(0.01)
+    assert job.done()
+    assert job.result(timeout=0.0).success
+
+
+def test_interrupt_of_a_quick_job(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ctrl-C while a quick job is done by who waits for it cancels it, is raised, and leaves a backend that works."""
+    monkeypatch.setattr(job_module, "QUICK", 60.0)
+    backend, circuit = QsimExBackend(device="cpu"), ghz(12, layers=3)
+    job = quick_job(backend, circuit)
+    run = BindingGroup.run
+
+    def interrupted(*given: Any, **named: Any) -> Any:
+        signal.raise_signal(signal.SIGINT)
+        return run(*given, **named)
+
+    with monkeypatch.context() as during:
+        during.setattr(BindingGroup, "run", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            job.result()
+    assert job.status() is JobStatus.CANCELLED
+    with pytest.raises(errors.Cancelled):
+        job.result()
+    assert backend.run(circuit).result().success
 
 
 def test_failed_job_says_so() -> None:

@@ -28,6 +28,7 @@ from qsim_ex.devices.gpu.device import GpuDevice
 from qsim_ex.execution.prepare import prepare
 from qsim_ex.kernels.cpu.narrow_density import probabilities
 from qsim_ex.observe import sampling
+from qsim_ex.placement import index_bits
 from qsim_ex.placement.single import Single
 from qsim_ex.planning.cut import cut
 from qsim_ex.planning.planner import bind, make_plan
@@ -211,7 +212,7 @@ def put_in_order() -> tuple[Found, Found]:
     """Random numbers in ascending order, and how often each value comes."""
     numbers = np.random.default_rng(0).random(300)
     values = (numbers * 10).astype(np.int64)
-    found = [*sampling.ascending(numbers), *(sampling.tallied(values)[k] for k in range(10))]
+    found = [*sampling.ascending(numbers), *(index_bits.tallied(values)[k] for k in range(10))]
     return np.array(found), np.array([*numbers.argsort(kind="stable"), *np.bincount(values)])
 
 

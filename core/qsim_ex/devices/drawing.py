@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Callable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
-from qsim_ex.devices.base import Buffer
-
+from qsim_ex.devices.base import Buffer, Copies
 
 Drawing = Callable[[NDArray[np.float64]], tuple[NDArray[np.int64], float]]
 """Returns the value of all wires that each number in [0, 1) falls on, int64 [shots], and the squared norm.
@@ -19,7 +18,7 @@ nothing if the norm is 0 or not finite.
 """
 
 
-class DrawsShots(ABC):
+class DrawsShots(Copies):
     """A device that draws shots of a state without a transfer to the host between sums and amplitudes.
 
     most_drawn: the number of shots up to which that is faster.

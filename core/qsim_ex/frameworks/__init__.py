@@ -25,7 +25,7 @@ It needs five things that users of the engine do not:
   `submitted_in_turn` submits the jobs.
 - Users see what they have: `with_options` puts the options of a class into its help and signature, `shown` makes its
   `repr`, an `Explanation` is a table in a notebook, and `counted` and `followed` show a bar for a job of several runs.
-  `tallied` and `counted` count equal values, `integers` and `words` make numbers of packed bits.
+  `tallied` and `ordered_counts` count equal values, `integers` and `words` make numbers of packed bits.
 
 How a package registers itself is written in `qsim_ex.frameworks.frontends`. The names below are loaded when they are
 first used.
@@ -69,7 +69,6 @@ if TYPE_CHECKING:
     from qsim_ex.frameworks.qiskit_reader import QiskitReader
     from qsim_ex.frameworks.read_gates import Measured, ReadGates
     from qsim_ex.later import later
-    from qsim_ex.observe.sampling import tallied
     from qsim_ex.observe.seeding import (
         derived_seeds,
         fresh_job_seed,
@@ -78,7 +77,7 @@ if TYPE_CHECKING:
         random_generator,
         remember_drawn,
     )
-    from qsim_ex.placement.index_bits import counted, integers, words
+    from qsim_ex.placement.index_bits import integers, ordered_counts, tallied, words
     from qsim_ex.precision import BY_DTYPE
 
 _MODULES = {"check": "qsim_ex.circuit.check", "thresholds": "qsim_ex.thresholds"}
@@ -151,9 +150,9 @@ _HOMES = {
     "submitted_in_turn": "qsim_ex.comm.turns",
     "add_error": "qsim_ex.circuit.noise.model",
     "surround": "qsim_ex.circuit.noise.model",
-    "tallied": "qsim_ex.observe.sampling",
-    "counted": "qsim_ex.placement.index_bits",
+    "tallied": "qsim_ex.placement.index_bits",
     "integers": "qsim_ex.placement.index_bits",
+    "ordered_counts": "qsim_ex.placement.index_bits",
     "words": "qsim_ex.placement.index_bits",
     "uncollected": "qsim_ex.frameworks.collector",
     "unitary_matrices": "qsim_ex.circuit.matrices",
@@ -216,14 +215,13 @@ __all__ = [
     "fresh_job_seed",
     "gpu_missing",
     "integers",
-    "counted",
-    "words",
     "job_checkpoint",
     "job_seeds",
     "later",
     "lindblad_parts",
     "may_be_divided",
     "observable_groups",
+    "ordered_counts",
     "random_generator",
     "real_values",
     "remember_drawn",
@@ -237,6 +235,7 @@ __all__ = [
     "uncollected",
     "unitary_matrices",
     "with_options",
+    "words",
 ]
 
 

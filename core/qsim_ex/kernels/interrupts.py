@@ -6,15 +6,15 @@ import signal
 import threading
 from collections.abc import Callable
 from types import FrameType
-from typing import Any
 
 Came = list[tuple[int, FrameType | None]]
 """The signals that have come, as handlers get them."""
 
 
 class uninterrupted:  # noqa: N801  (it is used as a function)
-    """Hold Ctrl-C back until the block ends; its value is a list that is empty until it comes. then: called when it comes.
+    """Hold Ctrl-C back until the block ends; its value is a list that is empty until it comes.
 
+    then: called when it comes.
     After half an import, NumPy cannot be imported again. An executor or a future whose method Ctrl-C ends may stay
     locked, and then its threads and the next caller wait forever.
     """
@@ -24,7 +24,7 @@ class uninterrupted:  # noqa: N801  (it is used as a function)
     def __init__(self, then: Callable[[], object] | None = None) -> None:
         self._came: Came = []
         self._then = then
-        self._before: Any = None
+        self._before: Callable[[int, FrameType | None], object] | None = None
 
     def __enter__(self) -> Came:
         if threading.current_thread() is threading.main_thread():  # no interrupt is raised in others

@@ -10,30 +10,33 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from itertools import pairwise
+from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import NDArray
 
 from qsim_ex import thresholds
 from qsim_ex.circuit.ops import When
+from qsim_ex.devices.drawing import Drawing, DrawsShots
 from qsim_ex.errors import StateError
 from qsim_ex.kernels import host
 from qsim_ex.kernels.cpu import pool
-from qsim_ex.native.library import REFUSED, address, function, refusal, unchecked
+from qsim_ex.native.library import address, function
 from qsim_ex.placement.base import Placement, States
 
 Floats = NDArray[np.float64]
 Values = NDArray[np.int64]
 Seeds = NDArray[np.uint64]
-
-Check = Callable[[float], object]
-"""Is called with a squared norm."""
+Check = Callable[[float], object]  # called with a squared norm
 
 STEP = 4
 """Random numbers in one step of the generator's counter; shots are divided at multiples of it."""
 
 MOST_THREADS = 16
 """The most threads that work on the shots of one state if the options give no number."""
+
+_begun: WeakKeyDictionary[Placement, Drawing] = WeakKeyDictionary()
+"""The sums that `begin` has queued, by the state."""
 
 BYTES_PER_SHOT = 64
 """The bytes of host memory that drawing takes for each shot: its number, its value, and some orders of them."""
@@ -44,7 +47,7 @@ def uniforms(seed: int, instruction: int, count: int) -> Floats:
     out = np.empty(count, dtype=np.float64)
     if count:
         keys = np.array((seed, instruction), dtype=np.uint64)
-        given = address(keys), address(keys) + keys.itemsize, 0, address(out), count
+        given = address(keys), address(keys[1:]), 0, address(out), count
         pool.in_ranges(function("philox_fill"), *given, size=1, each=2 * count, threads=1)
     return out
 
@@ -71,34 +74,45 @@ def threads_for(wanted: int | None) -> int:
     return min(MOST_THREADS, host.cores()) if wanted is None else wanted
 
 
-def draw(
-    placement: Placement, numbers: Floats, check: Check | None = None, threads: int = 1
-) -> Values:
+def begin(placement: Placement, shots: int) -> None:
+    """Queue the sums that shots are drawn from, if these are asked of the state next, before it changes."""
+    if (drawing := drawing_of(placement, shots)) is not None:
+        _begun[placement] = drawing
+
+
+def drawing_of(placement: Placement, shots: int) -> Drawing | None:
+    """Return what draws the shots of a state at once; None if its devices cannot do so."""
+    device = getattr(placement, "device", None)
+    if not isinstance(device, DrawsShots) or placement.planning_levels is not None or shots > device.most_drawn:
+        return None
+    if (begun := _begun.pop(placement, None)) is not None:
+        return begun
+    (near,) = placement.visit_one(0)  # all amplitudes of a state in one piece
+    return device.weigh(near.buffer, near.layout.address, near.layout.flip)
+
+
+def draw(placement: Placement, numbers: Floats, check: Check | None = None, threads: int = 1) -> Values:
     """Return the basis value of each shot, int64 [shots], bit w = wire w; raises `StateError` for a state of norm 0.
 
     numbers: the shots' numbers in [0, 1). check: called with the state's squared norm, a by-product of drawing; an
     exception that it raises ends the drawing. threads: the number of CPU threads that work on many shots.
     """
-    return _drawn(placement, len(numbers), lambda: numbers, check, threads)
+    return _of(placement, len(numbers), lambda: numbers, check, threads)
 
 
 def draw_seeded(
     placement: Placement, seed: int, instruction: int, shots: int, check: Check | None = None, threads: int = 1
 ) -> Values:
     """Return what `draw` does for `uniforms` of a seed; these are made while a device adds up amplitudes."""
-    return _drawn(placement, shots, lambda: uniforms(seed, instruction, shots), check, threads)
+    return _of(placement, shots, lambda: uniforms(seed, instruction, shots), check, threads)
 
 
-def _drawn(
-    placement: Placement, shots: int, numbers_of: Callable[[], Floats], check: Check | None, threads: int
-) -> Values:
+def _of(placement: Placement, shots: int, given: Callable[[], Floats], check: Check | None, threads: int) -> Values:
     if not shots:
         return np.zeros(0, dtype=np.int64)
-    drawing = placement.drawing(shots)
-    numbers = numbers_of()
+    drawing, numbers = drawing_of(placement, shots), given()
     # Ascending, so that shots of one prefix stand together, and memory is walked through once.
-    order = _ascending(numbers, threads)
-    values = np.empty(shots, dtype=np.int64)
+    order, values = _ascending(numbers, threads), np.empty(shots, dtype=np.int64)
     if drawing is None:
         values[order] = _draw(placement, numbers[order], check, threads)
         return values
@@ -192,10 +206,7 @@ def _by_amplitudes(placement: Placement, prefixes: Values, rest: Floats, wires: 
 
 
 def draw_rows(states: States, rows: Values, numbers: Floats) -> Values:
-    """Return the basis value of each shot of a batch, int64 [shots]: the value that `draw` gives for the row's state.
-
-    rows: the row of each shot, ascending. numbers: the shots' numbers in [0, 1).
-    """
+    """Return the value that `draw` gives for each shot's row of a batch, int64 [shots]; rows: of each, ascending."""
     if not len(rows):
         return np.zeros(0, dtype=np.int64)
     n = states.num_wires
@@ -285,14 +296,3 @@ def choose_ascending(ends: Floats, targets: Floats, found: Values, rest: Floats)
     """
     given = address(ends), len(ends), address(targets), len(targets), address(found), address(rest)
     function("shots_choose")(*given)
-
-
-def tallied(values: Values) -> dict[int, int]:
-    """Return how often each value comes; the first to come is first."""
-    values = np.ascontiguousarray(values, dtype=np.int64)
-    distinct, counts = np.empty((2, len(values)), dtype=np.int64)
-    tally = unchecked("shots_count")
-    count = tally(address(values), len(values), address(distinct), address(counts))
-    if count == REFUSED:
-        raise refusal(tally)
-    return dict(zip(distinct[:count].tolist(), counts[:count].tolist(), strict=True))

@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 
 from qsim_ex.circuit.ops import ALWAYS, When
 from qsim_ex.devices.base import Buffer
-from qsim_ex.devices.drawing import Drawing
 from qsim_ex.precision import AmplitudeDtype, Amplitudes
 from qsim_ex.steps.index_map import IndexMap
 from qsim_ex.steps.layout import Layout, Levels
@@ -208,12 +207,6 @@ class Placement(RunsPlans, Protocol):
 
         float64 [2^wires], ``wires[0]`` least significant.
         """
-
-    def expect(self, shots: int) -> None:
-        """Queue the sums that `drawing` needs, if it is what is asked next, and the state is not changed before."""
-
-    def drawing(self, shots: int) -> Drawing | None:
-        """Return what draws shots; None if the devices cannot do so at once."""
 
     def searched_bits(self, shots: int) -> int:
         """Return how many of the lowest wires one `search` should cover, for this number of shots."""

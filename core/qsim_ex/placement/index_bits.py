@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from qsim_ex import thresholds
 from qsim_ex.circuit.ops import When, mask_of, wires_of
 from qsim_ex.errors import StateError
-from qsim_ex.native.library import address, function
+from qsim_ex.native.library import REFUSED, address, function, refusal, unchecked
 from qsim_ex.steps.layout import Layout
 
 
@@ -140,6 +140,9 @@ def begun_as(layout: Layout, start: Layout) -> Layout:
     return start
 
 
+SORTED = 1 << 12
+"""Rows of at most eight bytes that are sorted at once; of more the distinct ones are looked for first."""
+
 Words = NDArray[np.int64]
 Packed = NDArray[np.uint8]
 
@@ -165,7 +168,7 @@ def _spread(values: Words, masks: Sequence[int]) -> Words:
 @lru_cache(maxsize=256)
 def _stays(masks: tuple[int, ...]) -> int | None:
     """Return the mask of the bits that are kept, each in its place; None if any moves."""
-    return sum(masks) if all([mask in (0, 1 << k) for k, mask in enumerate(masks)]) else None
+    return sum(masks) if all(mask in (0, 1 << k) for k, mask in enumerate(masks)) else None
 
 
 def reindexed(values: NDArray[np.float64], flip: int) -> NDArray[np.float64]:
@@ -216,7 +219,7 @@ def words(packed: Packed) -> NDArray[np.uint64]:
     return rows.view("<u8")[:, 0]
 
 
-def counted(values: NDArray[np.uint64]) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
+def ordered_counts(values: NDArray[np.uint64]) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
     """Return the distinct ones of some numbers, at least one, in increasing order, and how often each comes."""
     ordered = np.sort(values)
     ends = np.flatnonzero(ordered[1:] != ordered[:-1])
@@ -224,6 +227,17 @@ def counted(values: NDArray[np.uint64]) -> tuple[NDArray[np.uint64], NDArray[np.
     places[0], places[-1] = 0, len(ordered)
     np.add(ends, 1, out=places[1:-1])
     return ordered[places[:-1]], places[1:] - places[:-1]
+
+
+def tallied(values: Words) -> dict[int, int]:
+    """Return how often each value comes; the first to come is first."""
+    values = np.ascontiguousarray(values, dtype=np.int64)
+    distinct, counts = np.empty((2, len(values)), dtype=np.int64)
+    tally = unchecked("shots_count")
+    count = tally(address(values), len(values), address(distinct), address(counts))
+    if count == REFUSED:
+        raise refusal(tally)
+    return dict(zip(distinct[:count].tolist(), counts[:count].tolist(), strict=True))
 
 
 def few_distinct(packed: Packed) -> tuple[Packed, list[int]] | None:

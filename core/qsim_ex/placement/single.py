@@ -17,7 +17,6 @@ from numpy.typing import NDArray
 from qsim_ex import thresholds
 from qsim_ex.circuit.ops import ALWAYS, When
 from qsim_ex.devices.base import Batches, Buffer, Device, LoadsNumbers
-from qsim_ex.devices.drawing import Drawing, DrawsShots
 from qsim_ex.errors import StateError
 from qsim_ex.placement import index_bits as at
 from qsim_ex.placement.base import Pieces, Placement, Tick
@@ -82,7 +81,6 @@ class Single:
         self.fresh = fresh
         self.num_wires = len(layout.address)
         self._begun = begun
-        self._expected: Drawing | None = None
 
     @property
     def index_map(self) -> IndexMap:
@@ -109,7 +107,6 @@ class Single:
     def release(self) -> None:
         """Release the memory; may be called again."""
         self.__dict__.pop("_buffer", None)
-        self._expected = None
 
     def forget(self) -> None:
         """Prepare for overwriting all amplitudes: they may be anything, and the layout becomes the wires' order."""
@@ -322,18 +319,6 @@ class Single:
             stored = at.stored_when(self.layout, when)
             sums = self.device.marginal(self.buffer, self.num_wires, bits, stored)
         return at.value_order(self.layout, sums, wires)
-
-    def expect(self, shots: int) -> None:
-        """Queue the sums that `drawing` needs, if it is what is asked next, and the state is not changed before."""
-        self._expected = self.drawing(shots)
-
-    def drawing(self, shots: int) -> Drawing | None:
-        """Return what draws shots; None if the device cannot do so at once."""
-        found, self._expected = self._expected, None
-        device = self.device
-        if found is None and isinstance(device, DrawsShots) and shots <= device.most_drawn:
-            found = device.weigh(self.buffer, self.layout.address, self.layout.flip)
-        return found
 
     def searched_bits(self, shots: int) -> int:
         """Return the number of wires that the device prefers."""

@@ -143,9 +143,9 @@ class Collector:
 
     def ahead(self, states: States) -> None:
         """Queue the sums from which shots are drawn, unless anything else is asked before."""
-        alone = self.measures and not (self.program.branches or self.request.observables)
-        if alone and self.packed is not None and states.single is not None:
-            states.single.expect(self.packed.shape[1])
+        asked, shots = self.program.branches or self.request.observables, self.request.shots
+        if self.measures and not asked and shots is not None and states.single is not None:
+            sampling.begin(states.single, shots)
 
     def finish(self, unit: WorkUnit, inputs: BatchInputs, states: States, branches: Branches) -> None:
         """Sample states at the end of the program, and take expectation values."""
@@ -201,16 +201,14 @@ class Collector:
             bits = np.zeros((len(rows), width), dtype=np.uint8)
             if self.measures:
                 drawn = uniforms(branches, inputs, [0] * len(inputs.seeds))
-                values = sampling.draw_states(
-                    states, rows, drawn, self._norm_check(states, inputs, branches), self.draw_threads
-                )
+                check = self._norm_check(states, inputs, branches)
+                values = sampling.draw_states(states, rows, drawn, check, self.draw_threads)
                 bits |= pack(values, self.masks, self.num_clbits)
             for clbit, column in self.program.recorded.items():
                 bits[:, clbit // 8] |= branches.outcomes[rows, column] << clbit % 8
             packed[unit.begin + branches.binding[rows], unit.first + branches.shots] = bits
         elif self.measures and states.single is not None:  # one branch for a binding stands for all of its shots
-            (binding,) = branches.binding
-            check = self._norm_check(states, inputs, branches)
+            (binding,), check = branches.binding, self._norm_check(states, inputs, branches)
             values = sampling.draw_seeded(states.single, inputs.seeds[binding], 0, shots, check, self.draw_threads)
             packed[unit.begin + binding] = pack(values, self.masks, self.num_clbits)
         elif self.measures:
@@ -274,8 +272,7 @@ class Collector:
         return branches.without(self.done[of, unit.first + branches.shots])
 
     def _checkpoint(self, unit: WorkUnit, branches: Branches) -> None:
-        assert self.done is not None
-        assert self.checkpoints is not None
+        assert self.done is not None and self.checkpoints is not None  # noqa: PT018
         self.done[unit.begin + branches.binding[branches.branch_of], unit.first + branches.shots] = True
         if self.checkpoints.due() and not self.done.all():
             self.checkpoints.write_found(self.arrays())

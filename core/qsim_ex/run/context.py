@@ -22,7 +22,8 @@ class ExecutionContext:
     """The common context of all traversals of a program on a machine.
 
     plans: the plan of each segment, by its node. states: the number of all states, each trajectory counted as one.
-    ahead: called before the host waits for states at the end. finish: called at the end with states and their branches, branch b in row b; the states are released after it.
+    ahead: called before the host waits for states at the end. finish: called at the end with states and their branches,
+        branch b in row b; the states are released after it.
     save: called at a save with the unit, the save, its values [branches, …], value b that of branch b, the branches,
         and in loops the present rounds. read: returns the values of saves for states (see `observe.saved`).
     in_progress: writes checkpoints of states that are simulated one by one; None without checkpoints.

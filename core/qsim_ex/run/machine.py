@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from qsim_ex.deployment.assignment import Assignment
-from qsim_ex.devices.base import Batches, Copies
+from qsim_ex.devices.base import Batches
+from qsim_ex.devices.drawing import DrawsShots
 from qsim_ex.devices.memory import state_bytes
 from qsim_ex.execution.prepare import plan_of, plans_of, prepare
 from qsim_ex.later import later
@@ -151,7 +152,7 @@ class Machine:
         ahead: queues more work, which is not waited for, so that a device is not idle meanwhile.
         """
         began = perf_counter()
-        if ahead is not None and isinstance(device := self.where.device, Copies) and len(self._devices) == 1:
+        if ahead is not None and isinstance(device := self.where.device, DrawsShots) and len(self._devices) == 1:
             mark = device.mark()
             ahead()
             device.reach(mark)

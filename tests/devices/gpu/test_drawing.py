@@ -46,6 +46,11 @@ def in_layout(gpu, psi, layout):
     return Single(gpu, buffer, layout)
 
 
+def drawn(state, numbers):
+    """The values and the norm that a device draws at once."""
+    return sampling.drawing_of(state, len(numbers))(numbers)
+
+
 def by_definition(psi, numbers):
     """The value v of each number u with CDF(v − 1) ≤ u·norm < CDF(v)."""
     ends = np.cumsum(np.abs(psi.astype(np.complex128)) ** 2)
@@ -66,7 +71,7 @@ def test_shots_by_definition(gpu, dtype, n):
     psi[np.random.default_rng(n).integers(1, len(psi) + 1, len(psi) // 3) - 1] = 0
     numbers = np.sort(sampling.uniforms(n, 0, 16))
     for layout in layouts_of(n):
-        values, norm = in_layout(gpu, psi, layout).drawing(len(numbers))(numbers)
+        values, norm = drawn(in_layout(gpu, psi, layout), numbers)
         assert values.tolist() == by_definition(psi, numbers).tolist()
         assert (psi[values] != 0).all()
         assert norm == pytest.approx(float(np.sum(np.abs(psi.astype(np.complex128)) ** 2)), rel=1e-12)
@@ -79,7 +84,7 @@ def test_many_weights(gpu, monkeypatch):
     psi, numbers = random_state(3, 18, np.complex64), np.sort(sampling.uniforms(3, 0, 8))
     layout = Layout(tuple(range(17, -1, -1)))
     assert drawing.searched_of(layout.address) == 1
-    values, _ = in_layout(gpu, psi, layout).drawing(len(numbers))(numbers)
+    values, _ = drawn(in_layout(gpu, psi, layout), numbers)
     assert values.tolist() == by_definition(psi, numbers).tolist()
 
 
@@ -91,17 +96,17 @@ def test_the_ends_stay_inside(gpu, dtype, n):
     psi[[first, last]] = 0.6, 0.8
     numbers = np.array([0.0, 0.1, np.nextafter(1, 0)])
     for layout in layouts_of(n):
-        values, _ = in_layout(gpu, psi, layout).drawing(len(numbers))(numbers)
+        values, _ = drawn(in_layout(gpu, psi, layout), numbers)
         assert values.tolist() == [first, first, last]
 
 
 def test_what_cannot_be_drawn(gpu):
-    """A state whose norm is 0 or no number is refused, and more shots than a device draws at once are left to others."""
+    """A state whose norm is 0 or no number is refused, and more shots than are drawn at once are left to others."""
     for fill in (0, np.nan, np.inf):
         state = in_layout(gpu, np.full(1 << 10, fill, dtype=np.complex64), Layout.identity(10))
         with pytest.raises(StateError, match="norm"):
             sampling.draw(state, np.array([0.5]))
-        assert state.drawing(gpu.most_drawn + 1) is None
+        assert sampling.drawing_of(state, gpu.most_drawn + 1) is None
 
 
 @pytest.mark.parametrize(
@@ -120,7 +125,7 @@ def test_a_large_state_has_the_shots_of_sums_on_the_host(dtype):
     psi, numbers = random_state(5, 24, dtype), np.sort(sampling.uniforms(5, 0, 1000))
     for layout in layouts_of(24):
         state = in_layout(gpu, psi, layout)
-        values, norm = state.drawing(len(numbers))(numbers)
+        values, norm = drawn(state, numbers)
         weights = state.marginal(range(12, 24))
         prefixes, rest = sampling.choose_on(weights, numbers * sampling.norm_of(weights))
         assert norm == pytest.approx(sampling.norm_of(weights), rel=1e-12)

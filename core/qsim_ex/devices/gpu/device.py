@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from qsim_ex.circuit.ops import When
-from qsim_ex.devices.base import Buffer, Copies, CopyQueue, LoadsNumbers
+from qsim_ex.devices.base import Buffer, CopyQueue, LoadsNumbers
 from qsim_ex.devices.drawing import Drawing, DrawsShots
 from qsim_ex.devices.gpu import shared
 from qsim_ex.devices.gpu.adjoint import GpuAdjoints
@@ -43,7 +43,7 @@ else:
     wide = later("qsim_ex.kernels.cuda.fixed.wide")
 
 
-class GpuDevice(GpuBatches, GpuAdjoints, LoadsNumbers, DrawsShots, Copies, SharesMemory):
+class GpuDevice(GpuBatches, GpuAdjoints, LoadsNumbers, DrawsShots, SharesMemory):
     """One NVIDIA GPU.
 
     device_id: the driver's number of the GPU.

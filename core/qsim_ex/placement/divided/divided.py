@@ -305,12 +305,6 @@ class Divided(ABC):
         """
         return self.total(sums.marginal(self, wires, when))
 
-    def expect(self, shots: int) -> None:
-        """Queue nothing."""
-
-    def drawing(self, shots: int) -> None:  # noqa: ARG002  (the protocol's)
-        """Return None: shots of a state in parts are drawn step by step."""
-
     def searched_bits(self, shots: int) -> int:
         """Return the number of wires that the device prefers, but no more than can be near together."""
         most = self.devices[0].searched_bits(self.num_wires, shots)

@@ -1,4 +1,4 @@
-"""Shots of one state, drawn without a round trip to the host: sums, where each shot falls on them, one transfer back."""
+"""Shots of one state, drawn without a round trip to the host: sums, where shots fall on them, one transfer back."""
 
 from __future__ import annotations
 

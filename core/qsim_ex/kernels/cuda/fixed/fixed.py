@@ -191,9 +191,7 @@ def marginal(runtime: Runtime, buffer: Array, num_bits: int, bits: Sequence[int]
     return folded(runtime, *partial_sums(runtime, buffer, num_bits, bits, when), 1 << len(bits))
 
 
-def partial_sums(
-    runtime: Runtime, buffer: Array, num_bits: int, bits: Sequence[int], when: When
-) -> tuple[Array, int]:
+def partial_sums(runtime: Runtime, buffer: Array, num_bits: int, bits: Sequence[int], when: When) -> tuple[Array, int]:
     """Return the rows of partial sums whose sum `marginal` is, float64 [rows · 2^bits], and how many they are."""
     free = [bit for bit in range(num_bits) if not when.mask >> bit & 1]
     low, above = free[:8], free[8:]

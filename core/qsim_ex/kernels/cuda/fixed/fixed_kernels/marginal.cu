@@ -69,7 +69,7 @@ extern "C" __global__ void __launch_bounds__(128) marginal_pairs(
     const u64 first = value | deposit(t, in_thread) | deposit(blockIdx.x % groups, in_block);
     u64 x = deposit(part * steps, in_loop);
     double low = 0, high = 0;
-#pragma unroll 8
+#pragma unroll 16
     for (u64 k = 0; k < steps; ++k) {
         add_pair(state + (first | x), low, high);
         x = (x - in_loop) & in_loop;  // counts within the mask
