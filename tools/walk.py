@@ -141,10 +141,10 @@ def _cirq() -> Callable[[], object]:
 
 
 CASES = {
-    "qiskit": Case("Qiskit `backend.run` → counts, 3 qubits", _qiskit, files=55, hops=175),
-    "migrated": Case("the same, migrated", lambda: _qiskit(device_wires=2), files=69, hops=448),
-    "saved": Case("the same, `save_statevector`", _saved, files=66, hops=228),
-    "condition": Case("the same, with a condition", _condition, files=58, hops=213),
+    "qiskit": Case("Qiskit `backend.run` → counts, 3 qubits", _qiskit, files=56, hops=175),
+    "migrated": Case("the same, migrated", lambda: _qiskit(device_wires=2), files=70, hops=448),
+    "saved": Case("the same, `save_statevector`", _saved, files=67, hops=228),
+    "condition": Case("the same, with a condition", _condition, files=59, hops=213),
     "noisy": Case("the same, 12 noisy qubits", _noisy, files=76, hops=438),
     "cirq": Case("Cirq `run_sweep`, 3 points", _cirq, files=70, hops=278),
 }
