@@ -12,13 +12,13 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from qsim_ex.display.amounts import human
-from qsim_ex.errors import OutOfMemory
+from qsim_ex.errors import DeviceError, OutOfMemory
 from qsim_ex.kernels import fork
 from qsim_ex.kernels.cuda.background import Background
 from qsim_ex.kernels.cuda.compile import compilation, shipped
 from qsim_ex.kernels.cuda.driver import find_gpu, launcher
 from qsim_ex.kernels.cuda.launch.arguments import frame
-from qsim_ex.kernels.cuda.runtime import TENSOR, Array, HostArray, KernelText, LoadedKernel
+from qsim_ex.kernels.cuda.runtime import TENSOR, Array, HostArray, KernelFile, KernelId, KernelText, LoadedKernel
 from qsim_ex.kernels.cuda.staging import stage
 from qsim_ex.precision import AmplitudeDtype
 
@@ -44,16 +44,16 @@ class CupyRuntime:
         self.device = self._device = self._cupy.cuda.Device(device_id)
         self._stream = stream
         self._allocator = allocator
-        self._arch = self._device.compute_capability
+        self.arch: str = self._device.compute_capability
         self._launch = self._cupy.cuda.driver.launchKernel
-        self._loaded: OrderedDict[KernelText, LoadedKernel] = OrderedDict()
+        self._loaded: OrderedDict[KernelId, LoadedKernel] = OrderedDict()
         self._staged: deque[tuple[Any, Any]] = deque()
         self._background = Background()
         self._lock = fork.lock()
         _runtimes.add(self)
         self.name = f"gpu:{device_id}"
         self.description = self._cupy.cuda.runtime.getDeviceProperties(device_id)["name"].decode()
-        self.tensor = self._arch in TENSOR
+        self.tensor = self.arch in TENSOR
         self.room = 32_764 if self._cupy.cuda.runtime.driverGetVersion() >= 12_010 else 4_096
 
     def _here(self) -> _Here:
@@ -133,24 +133,34 @@ class CupyRuntime:
         with self._here() as stream:
             array.data.copy_from_device_async(source.data, source.nbytes, stream)
 
-    def at_hand(self, text: KernelText) -> bool:
+    def at_hand(self, text: KernelId) -> bool:
         """Return whether a kernel is loaded or on disk."""
-        return text in self._loaded or compilation.at_hand(text.code, self._arch)
+        if text in self._loaded:
+            return True
+        return (
+            compilation.is_stored(text.file)
+            if isinstance(text, KernelFile)
+            else compilation.at_hand(text.code, self.arch)
+        )
 
     def begin(self, texts: Sequence[KernelText]) -> None:
         """Start to compile kernels that are needed soon, in the background."""
-        compilation.begin([text.code for text in texts], self._arch)
+        compilation.begin([text.code for text in texts], self.arch)
 
-    def kernels(self, texts: Sequence[KernelText]) -> list[LoadedKernel]:
-        """Compile kernels, where needed at the same time, and load them."""
+    def kernels(self, texts: Sequence[KernelId]) -> list[LoadedKernel]:
+        """Compile kernels, where needed at the same time, and load them; see `Runtime`."""
         with self._lock:
             missing = [text for text in dict.fromkeys(texts) if text not in self._loaded]
             if not missing and len(texts) == 1:  # a fixed kernel, which is requested at every call
                 self._loaded.move_to_end(texts[0])
                 return [self._loaded[texts[0]]]
-        codes = compilation.machine_codes([text.code for text in missing], self._arch)
+        for file in missing:
+            if isinstance(file, KernelFile):
+                self.take(file, _kept(file))
+        new = [text for text in missing if isinstance(text, KernelText)]
+        codes = compilation.machine_codes([text.code for text in new], self.arch)
         with self._here():
-            for text, code in zip(missing, codes, strict=True):
+            for text, code in zip(new, codes, strict=True):
                 function = self._load(text, code)
                 with self._lock:
                     self._loaded.setdefault(text, function)
@@ -163,6 +173,16 @@ class CupyRuntime:
                 self._loaded.popitem(last=False)
         return found
 
+    def take(self, file: KernelFile, code: bytes) -> None:
+        """Load machine code that was read from disk."""
+        with self._lock:
+            if file in self._loaded:
+                return
+        with self._here():
+            function = self._function(file.name, code)
+        with self._lock:
+            self._loaded.setdefault(file, function)
+
     def later(self, work: Callable[[], object]) -> None:
         """Do some work in the background, one after another."""
         self._background.later(work)
@@ -173,16 +193,16 @@ class CupyRuntime:
         Such a driver is older than the compiler that the package was built with; the installed compiler fits it.
         """
         try:
-            return self._function(text, code)
+            return self._function(text.name, code)
         except self._cupy.cuda.driver.CUDADriverError as error:
-            if error.status not in _REFUSALS or not shipped.refuse(text.code, self._arch, str(error)):
+            if error.status not in _REFUSALS or not shipped.refuse(text.code, self.arch, str(error)):
                 raise
-        return self._function(text, compilation.machine_code(text.code, self._arch))
+        return self._function(text.name, compilation.machine_code(text.code, self.arch))
 
-    def _function(self, text: KernelText, code: bytes) -> LoadedKernel:
+    def _function(self, name: str, code: bytes) -> LoadedKernel:
         module = self._cupy.cuda.Module()
         module.load(code)
-        function = module.get_function(text.name)
+        function = module.get_function(name)
         driver = self._cupy.cuda.driver
         driver.funcGetAttribute(driver.CU_FUNC_ATTRIBUTE_NUM_REGS, function.ptr)  # else it is loaded when it first runs
         return function
@@ -254,6 +274,17 @@ class CupyRuntime:
         else:
             with self._device:
                 stream.synchronize()
+
+
+def _kept(file: KernelFile) -> bytes:
+    """Return machine code that was on disk when its kernel was chosen; raises `DeviceError` if it is not any more."""
+    code = compilation.stored(file.file)
+    if code is None:
+        raise DeviceError(
+            f"expected machine code in {compilation.folder()}, where a file was deleted or damaged while it was used "
+            f"({file.file}.cubin); run again, and it is compiled."
+        )
+    return code
 
 
 class _Here:

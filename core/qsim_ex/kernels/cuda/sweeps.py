@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from qsim_ex.kernels import fork
 from qsim_ex.kernels.cuda.compile.choosing import KEPT, KernelChooser, remember, text_of
+from qsim_ex.kernels.cuda.compile.kernel_index import KernelIndex
 from qsim_ex.kernels.cuda.interpret import interpreter
 from qsim_ex.kernels.cuda.interpret.programs import program_of
 from qsim_ex.kernels.cuda.launch.launches import LaunchList
@@ -72,6 +73,11 @@ class PreparedSweeps:
         """The number of sweeps that run as kernels of their own."""
         return sum(isinstance(launch, CompiledSweep) for launch in self.launches.values())
 
+    @property
+    def from_disk(self) -> int:
+        """The number of those whose machine code an earlier process, or another one, has left on disk."""
+        return sum(isinstance(one, CompiledSweep) and bool(one.kernel.file) for one in self.launches.values())
+
     def knows(self, sweep: Sweep) -> bool:
         """Return whether a sweep is one of these steps."""
         return id(sweep) in self._sweeps
@@ -130,7 +136,8 @@ class Sweeps:
     def __init__(self, runtime: Runtime) -> None:
         self._runtime = runtime
         self._plans: OrderedDict[tuple[object, ...], PreparedSweeps] = OrderedDict()
-        self._choosing = KernelChooser(runtime, self._emitted, self._take_over)
+        index = KernelIndex(runtime.arch, runtime.room, runtime.tensor) if runtime.arch else None
+        self._choosing = KernelChooser(runtime, self._emitted, self._take_over, index)
         self._interpreted: OrderedDict[tuple[Key, Precision], InterpretedSweep | InterpretedFromMemory] = OrderedDict()
         self._lock = fork.reentrant_lock()
 
@@ -155,6 +162,8 @@ class Sweeps:
     ) -> PreparedSweeps:
         sweeps = _sweeps_of(steps)
         changes = self._choosing.changes
+        if compile == "auto" and known is None:
+            self._choosing.load(sweeps, num_bits, precision)
         if compile == "auto" and (known is None or known.at_once is not None):
             made = known or self._with_kernels(steps, num_bits, precision, compile, [None] * len(sweeps))
             if (made.arrays or made.at_once) and not any(self._choosing.ready(sweeps, precision)):

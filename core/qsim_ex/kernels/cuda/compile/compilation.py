@@ -101,12 +101,18 @@ def folder() -> Path:
 def stored(name: str) -> bytes | None:
     """Return the machine code kept under a key, if it is there and complete."""
     kept = cache_folder.made("kernels")
+    return None if kept is None else whole_file(kept / f"{name}.cubin")
+
+
+def whole_file(path: Path) -> bytes | None:
+    """Return what was kept in a file, if it is there and whole."""
     try:
-        data = b"" if kept is None else (kept / f"{name}.cubin").read_bytes()
+        with open(path, "rb", buffering=0) as file:  # noqa: PTH123 - half the time of Path's
+            data = file.read()
     except OSError:
         return None
-    digest, code = data[:_DIGEST], data[_DIGEST:]
-    return code if hashlib.sha256(code).digest() == digest else None
+    kept = memoryview(data)[_DIGEST:]
+    return data[_DIGEST:] if hashlib.sha256(kept).digest() == data[:_DIGEST] else None
 
 
 def is_stored(name: str) -> bool:
@@ -122,6 +128,11 @@ def at_hand(code: str, arch: str) -> bool:
 
 def store(name: str, code: bytes) -> None:
     """Keep machine code; if the folder cannot be written to, the next process compiles again."""
+    keep_whole(f"{name}.cubin", code)
+
+
+def keep_whole(name: str, data: bytes) -> None:
+    """Keep a file with its digest, whole or not at all."""
     kept = cache_folder.made("kernels")
     if kept is None:
         return
@@ -130,8 +141,8 @@ def store(name: str, code: bytes) -> None:
             _prune()
         handle, partial = tempfile.mkstemp(dir=kept, suffix=".tmp")
         with os.fdopen(handle, "wb") as file:
-            file.write(hashlib.sha256(code).digest() + code)
-        Path(partial).replace(kept / f"{name}.cubin")
+            file.write(hashlib.sha256(data).digest() + data)
+        Path(partial).replace(kept / name)
 
 
 _pruning = fork.lock()
@@ -140,10 +151,11 @@ _pruning = fork.lock()
 @functools.cache
 def _prune() -> None:
     """Drop the older half of a cache that has grown too large, once in a process."""
-    files = sorted(folder().glob("*.cubin"), key=lambda path: path.stat().st_mtime)
-    if len(files) > MOST_FILES:
-        for path in files[: MOST_FILES // 2]:
-            path.unlink(missing_ok=True)
+    for kind in ("*.cubin", "*.sweep"):
+        files = sorted(folder().glob(kind), key=lambda path: path.stat().st_mtime)
+        if len(files) > MOST_FILES:
+            for path in files[: MOST_FILES // 2]:
+                path.unlink(missing_ok=True)
 
 
 def machine_code(code: str, arch: str) -> bytes:

@@ -40,6 +40,10 @@ LOOK_SECONDS = 2e-3
 """The time to write a kernel's text and look for its machine code on disk (1 to 8 ms were measured)."""
 
 
+LOAD_SECONDS = 0.5e-3
+"""The time to read and load a kernel that is on disk."""
+
+
 class CandidateSweep(NamedTuple):
     """A sweep for which compiling or interpreting is chosen.
 
@@ -56,6 +60,11 @@ class CandidateSweep(NamedTuple):
 def extra_seconds(bits: int, precision: Precision) -> float:
     """Return the time by which interpreting a sweep over 2^bits amplitudes is slower than its compiled kernel."""
     return LAUNCH_SECONDS + (SLOWDOWN - 1) * precision.storage.nbytes(2 << bits) / BYTES_PER_SECOND
+
+
+def loads(bits: int, precision: Precision) -> bool:
+    """Return whether a run that has to load a sweep's kernel from disk gains by it."""
+    return extra_seconds(bits, precision) > LOAD_SECONDS
 
 
 def choose(candidates: Sequence[CandidateSweep], precision: Precision, cores: int) -> tuple[bool, ...]:
