@@ -1,9 +1,9 @@
 """First runs of new processes with kernels on disk: ``python -m benchmarks.kept_gpu --texts drawn.xz --out kept.json``.
 
-Each family is run in processes of their own: with no kernels on disk, with those that ``qsim-ex warm`` has made, and
-with these once more where every kernel is loaded from disk before the run begins (``compile='always'``). A process
-imports the package and makes a context before its clock starts; its first run is timed until the GPU is done, then
-another one, and in the end compiled ones. --texts: the file of transpiled circuits (see `first_drawn`).
+Each family is run in processes of their own, with no kernels on disk and with those that ``qsim-ex warm`` has made. A
+process imports the package, makes a context, and has run another circuit that is as large before its clock starts, but
+with ``--bare``; its first run is timed until the GPU is done, then another one, and in the end those that are compiled.
+--texts: the file of transpiled circuits (see `first_drawn`).
 """
 
 from __future__ import annotations
@@ -14,16 +14,18 @@ import os
 import subprocess
 import sys
 import tempfile
+from dataclasses import replace
 from pathlib import Path
 from shutil import copytree
 from threading import Event
-from time import perf_counter
+from time import perf_counter, sleep
 from typing import Any
 
 import numpy as np
 
 from benchmarks import first_drawn, machine
 from benchmarks.engine import circuit_of
+from benchmarks.families import by_name
 from benchmarks.gates import Gate
 from qsim_ex import Options, Simulator
 from tools.golden_counts import FAMILIES
@@ -78,10 +80,15 @@ def child(given: argparse.Namespace) -> dict[str, Any]:
         setattr(owner, name, measured)
 
     timed(KernelIndex, "found"), timed(CupyRuntime, "take")
-    simulator = Simulator(Options(device="gpu", precision=given.precision, compile=given.compile))
+    options = Options(device="gpu", precision=given.precision)
+    if not given.bare:
+        with Simulator(replace(options, compile="never")).state(circuit_of(by_name("su2").build(given.n, 0), given.n)):
+            sleep(0.3)
+    simulator = Simulator(options)
     watch = np.random.default_rng(given.n).integers(0, 1 << given.n, 16).tolist()
     ms, amplitudes, first = [], [], dict(spent)
-    for run in range(6 if given.compile == "always" else 2):
+    for run in range(6):
+        sleep(0.5 * (run == 2))
         began = perf_counter()
         with simulator.state(circuit) as state:
             state.synchronize()
@@ -103,7 +110,7 @@ def main() -> None:
     parser.add_argument("--repeat", type=int, default=1)
     parser.add_argument("--out", type=Path)
     parser.add_argument("--child", help=argparse.SUPPRESS)
-    parser.add_argument("--compile", default="auto", help=argparse.SUPPRESS)
+    parser.add_argument("--bare", action="store_true", help="time what a process does in its first run alone, too")
     given = parser.parse_args()
     if given.child:
         print(json.dumps(child(given)))
@@ -125,31 +132,28 @@ def measured(what: str, given: argparse.Namespace, folder: Path) -> dict[str, An
     began = perf_counter()
     count = warm(circuit_of(gates_of(what, given.n, given.texts), given.n), options, given.arch)
     cell: dict[str, Any] = {"what": what, "kernels": count, "warm_seconds": perf_counter() - began}
-    for name, compile in (("cold", "auto"), ("kept", "auto"), ("always", "always")):
+    for name in ("cold", "kept"):
         for turn in range(given.repeat):
             (folder / "none").mkdir(exist_ok=True)
             cache = folder / f"{name}{turn}"
             copytree(folder / ("none" if name == "cold" else "kept"), cache)
             command = [sys.executable, "-m", "benchmarks.kept_gpu", "--child", what, "--n", str(given.n)]
-            command += ["--precision", given.precision, "--texts", str(given.texts), "--compile", compile]
+            command += ["--precision", given.precision, "--texts", str(given.texts), *["--bare"] * given.bare]
             environment = os.environ | {"QSIM_EX_CACHE_DIR": str(cache)}
             done = subprocess.run(command, env=environment, check=True, capture_output=True, text=True)
             cell.setdefault(name, []).append(json.loads(done.stdout.splitlines()[-1]))
-    for name in ("kept", "always"):
-        np.testing.assert_allclose(cell[name][0]["amplitudes"], cell["cold"][0]["amplitudes"], rtol=1e-3, atol=1e-6)
+    np.testing.assert_allclose(cell["kept"][0]["amplitudes"], cell["cold"][0]["amplitudes"], rtol=1e-3, atol=1e-6)
     return cell
 
 
 def told(cell: dict[str, Any]) -> str:
     """Return a line of the table: first and second runs in milliseconds, and what the index took."""
-    cold, kept, always = ([run["ms"] for run in cell[name]] for name in ("cold", "kept", "always"))
-    first = [min(run[0] for run in runs) for runs in (cold, kept, always)]
-    index = cell["kept"][0]["index"]
+    cold, kept = ([run["ms"] for run in cell[name]] for name in ("cold", "kept"))
+    index, first = cell["kept"][0]["index"], [min(run[0] for run in runs) for runs in (cold, kept)]
     return (
-        f"{cell['what']:14} first: nothing kept {first[0]:7.1f}, kernels kept {first[1]:7.1f}, 'always' {first[2]:7.1f}"
-        f" | second {cold[0][1]:7.1f} {kept[0][1]:7.1f} | compiled {min(always[0][1:]):6.2f}"
-        f" | found {index['found']:.1f} ms, loaded {index['take']:.1f} ms, "
-        f"{index['kernels']:.0f} kernels of {cell['kernels']}"
+        f"{cell['what']:14} first: nothing kept {first[0]:6.1f}, kernels kept {first[1]:6.1f} | second {cold[0][1]:6.1f} "
+        f"{kept[0][1]:6.1f} | compiled {min(kept[0][2:]):6.2f} | found {index['found']:.1f} ms, loaded {index['take']:.1f} "
+        f"ms, {index['kernels']:.0f} kernels of {cell['kernels']}"
     )
 
 

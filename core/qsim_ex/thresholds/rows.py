@@ -263,6 +263,24 @@ class OfCpu:
 
 
 @dataclass(frozen=True)
+class OfGpu:
+    """Those of the kernels of sweeps on a GPU.
+
+    loaded_microseconds: what a sweep is slower interpreted than compiled, from which on a first run takes its kernel
+        from disk: to read and to load one takes a third to one millisecond.
+    portion_microseconds: the predicted time of the steps that are queued together in a run that takes kernels
+        meanwhile.
+    awaited_microseconds: the predicted time of a run's interpreted sweeps from which on the host follows it, to take
+        kernels that are compiled beside it. compiled_milliseconds: the time left of it for which they are begun.
+    """
+
+    loaded_microseconds: int = 500
+    portion_microseconds: int = 1000
+    awaited_microseconds: int = 100_000
+    compiled_milliseconds: int = 600
+
+
+@dataclass(frozen=True)
 class OfCirq:
     """Those of the adapter of Cirq.
 
@@ -277,7 +295,7 @@ class OfCirq:
 
 
 @dataclass(frozen=True)
-class Thresholds(OfReading, OfPlanning, OfRunning, OfObserving, OfPlacing, OfCpu, OfCirq):
+class Thresholds(OfReading, OfPlanning, OfRunning, OfObserving, OfPlacing, OfCpu, OfGpu, OfCirq):
     """All of them; `native` has those that native code asks for."""
 
     native: Native = field(default_factory=Native)

@@ -15,7 +15,7 @@ from benchmarks.families import by_name
 from qsim_ex import Options, Simulator
 from qsim_ex.devices import discover
 from qsim_ex.devices.gpu.device import GpuDevice
-from qsim_ex.kernels.cuda.compile import compilation, compiler_library, kernel_index, policy
+from qsim_ex.kernels.cuda.compile import compilation, compiler_library, kernel_index
 from qsim_ex.kernels.cuda.compile.kernel_index import FILES, SOURCES, KernelIndex
 from qsim_ex.kernels.cuda.write.emit import emit
 from qsim_ex.options import PrecisionName
@@ -204,11 +204,11 @@ def on_disk(process, circuit):
 
 
 @pytest.mark.parametrize("precision", ["single", "double"])
-def test_the_first_run_of_a_process_takes_what_is_on_disk(monkeypatch, precision: PrecisionName):
+def test_the_first_run_of_a_process_takes_what_is_on_disk(monkeypatch, hold, precision: PrecisionName):
     """Another process runs all sweeps by their kernels from its first run on, writes no text, and is right."""
     circuit = circuit_of(by_name("su2").build(BITS, 0), BITS)
     expected = on_disk(Process(monkeypatch, precision=precision, compile="always"), circuit)
-    monkeypatch.setattr(policy, "LOAD_SECONDS", 0)
+    hold(loaded_microseconds=0)
     process = Process(monkeypatch, precision=precision)
     np.testing.assert_array_equal(process.amplitudes(circuit), expected)
     taken, written = process.sweeps

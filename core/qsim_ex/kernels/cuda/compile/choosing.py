@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from typing import Any, NamedTuple
 
 from qsim_ex.display.log import LOGGER
@@ -86,12 +87,20 @@ class KernelChooser:
                 remember(self._runs, key, count + 1, 16 * KEPT)
         return [self._there(key) for key in keys]
 
+    def are_kept(self, sweeps: Sequence[Sweep], num_bits: int, precision: Precision) -> bool:
+        """Return whether kernels of some of these sweeps are on disk, by which this run gains."""
+        return self._index is not None and self._index.has(self._loadable(sweeps, num_bits, precision), precision)
+
+    def _loadable(self, sweeps: Sequence[Sweep], num_bits: int, precision: Precision) -> list[Key]:
+        """Return the keys of sweeps without a kernel that are slower interpreted than a kernel is loaded."""
+        wanted = {key_of(sweep): None for sweep in sweeps if policy.loads(visited_bits(sweep, num_bits), precision)}
+        return [key for key in wanted if (key, precision) not in self._ready]
+
     def load(self, sweeps: Sequence[Sweep], num_bits: int, precision: Precision) -> None:
         """Load the kernels of sweeps that are on disk, as far as this run gains by it."""
         if self._index is None:
             return
-        wanted = {key_of(sweep): None for sweep in sweeps if policy.loads(visited_bits(sweep, num_bits), precision)}
-        keys = [key for key in wanted if (key, precision) not in self._ready]
+        keys = self._loadable(sweeps, num_bits, precision)
         found = self._found(keys, precision)
         with self._lock:
             for key, kernel in zip(keys, found, strict=True):
@@ -135,6 +144,19 @@ class KernelChooser:
         """Return the kernel of each sweep that has one, and count nothing."""
         return [self._there((key_of(sweep), precision)) for sweep in sweeps]
 
+    def make(self, sweeps: Sequence[Sweep], num_bits: int, precision: Precision) -> None:
+        """Make the kernels of sweeps in the background, in this order where they visit as many amplitudes."""
+        self._begin([_Wanted(visited_bits(sweep, num_bits), (key_of(sweep), precision), sweep) for sweep in sweeps])
+
+    def tell(self) -> None:
+        """Have plans laid out anew, in the background, with kernels that were loaded by a run."""
+        self._runtime.later(self._told)
+
+    def _told(self) -> None:
+        if self._then is not None:
+            self._then()
+        self.changes += 1
+
     def waits(self, sweeps: Sequence[Sweep], precision: Precision) -> bool:
         """Return whether all kernels that are not there have been asked for, so that counting runs changes nothing."""
         keys = [(key_of(sweep), precision) for sweep in sweeps]
@@ -158,13 +180,15 @@ class KernelChooser:
             try:
                 part = wanted[start : start + at_once]
                 made = [(key, self._made(key, sweep, *self._found([key[0]], key[1]))) for _, key, sweep in part]
-                self._runtime.kernels([text_of(kernel) for _, kernel in made])
-                with self._lock:
-                    for key, kernel in made:
-                        remember(self._ready, key, kernel, 16 * KEPT)
-                if self._then is not None:
-                    self._then()
-                self.changes += 1
+                with ThreadPoolExecutor(len(made), thread_name_prefix="qsim-ex-kernels") as pool:
+                    begun = {
+                        pool.submit(self._runtime.kernels, [text_of(kernel)]): one for one in made for kernel in one[1:]
+                    }
+                    for future in as_completed(begun):
+                        future.result()
+                        with self._lock:
+                            remember(self._ready, *begun[future], 16 * KEPT)
+                self._told()
             except Exception as error:  # noqa: BLE001 - nobody is there who could be told but by the log
                 if not process_ends():  # then no thread starts any more
                     LOGGER.warning("GPU kernels could not be made, and their sweeps are interpreted: %s", error)

@@ -81,6 +81,14 @@ class KernelIndex:
             return [None] * len(keys)
         return [_read(folder, begun, key) if isinstance(key, bytes) else None for key in keys]
 
+    def has(self, keys: Sequence[Key], precision: Precision) -> bool:
+        """Return whether there is an entry for one of some sweeps."""
+        folder = cache_folder.made("kernels") if keys else None
+        begun = None if folder is None else self._begun(precision)
+        if folder is None or begun is None:
+            return False
+        return any(isinstance(key, bytes) and (folder / _name(begun, key)).exists() for key in keys)
+
     def keep(self, key: Key, precision: Precision, kernel: Kernel, name: str) -> None:
         """Keep the entry of a sweep. name: that of its machine code among `compilation`'s."""
         begun = self._begun(precision) if isinstance(key, bytes) else None

@@ -18,6 +18,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from qsim_ex import thresholds
 from qsim_ex.precision import Precision
 
 RETURNS = 2
@@ -40,10 +41,6 @@ LOOK_SECONDS = 2e-3
 """The time to write a kernel's text and look for its machine code on disk (1 to 8 ms were measured)."""
 
 
-LOAD_SECONDS = 0.5e-3
-"""The time to read and load a kernel that is on disk."""
-
-
 class CandidateSweep(NamedTuple):
     """A sweep for which compiling or interpreting is chosen.
 
@@ -64,7 +61,7 @@ def extra_seconds(bits: int, precision: Precision) -> float:
 
 def loads(bits: int, precision: Precision) -> bool:
     """Return whether a run that has to load a sweep's kernel from disk gains by it."""
-    return extra_seconds(bits, precision) > LOAD_SECONDS
+    return 1e6 * extra_seconds(bits, precision) > thresholds.now.loaded_microseconds
 
 
 def choose(candidates: Sequence[CandidateSweep], precision: Precision, cores: int) -> tuple[bool, ...]:
