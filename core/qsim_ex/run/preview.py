@@ -9,6 +9,7 @@ from qsim_ex.circuit.circuit import Circuit
 from qsim_ex.circuit.observables import PauliSum
 from qsim_ex.circuit.saves import Save
 from qsim_ex.deployment.hypothetical import assign_hypothetical
+from qsim_ex.devices.base import KeepsKernels
 from qsim_ex.devices.memory import state_bytes
 from qsim_ex.display.amounts import human
 from qsim_ex.display.explanation import Explanation
@@ -240,6 +241,9 @@ def _explained(
             lines.append(words + _price(program, place, circuit, options, device))
     if found and deployment.in_one_piece and device.interprets:
         lines.append(predicted_runs(found, PRECISIONS[options.precision], options.compile, rates))
+        if options.compile != "never" and isinstance(device, KeepsKernels):
+            kept = sum(device.kept_kernels(plan.steps, plan.num_wires, options.dtype) for plan in found)
+            lines += [f"on disk: the kernels of {kept} sweeps, which a first run takes"] if kept else []
     if migrates:
         lines.append(_migration(found, deployment, options, rates, interprets))
     return lines, [chart_of(plan, options.dtype, deployment, title) for plan in found]

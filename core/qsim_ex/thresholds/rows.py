@@ -267,15 +267,15 @@ class OfGpu:
     """Those of the kernels of sweeps on a GPU.
 
     loaded_microseconds: what a sweep is slower interpreted than compiled, from which on a first run takes its kernel
-        from disk: to read and to load one takes a third to one millisecond.
+        from disk: to read one takes 0.4 ms and to load it 0.4, for which the GPU waits.
     portion_microseconds: the predicted time of the steps that are queued together in a run that takes kernels
         meanwhile.
     awaited_microseconds: the predicted time of a run's interpreted sweeps from which on the host follows it, to take
         kernels that are compiled beside it. compiled_milliseconds: the time left of it for which they are begun.
     """
 
-    loaded_microseconds: int = 500
-    portion_microseconds: int = 1000
+    loaded_microseconds: int = 1000
+    portion_microseconds: int = 4000
     awaited_microseconds: int = 100_000
     compiled_milliseconds: int = 600
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Sequence
 from itertools import accumulate
 
@@ -46,7 +47,7 @@ class FirstRun:
 
     def launches(self) -> PortionedLaunches | None:
         """Return the launches of the run; None if it takes no kernels, or portions of it cannot be laid out."""
-        if not (self._awaited or self._choosing.are_kept(self._sweeps, self._num_bits, self._precision)):
+        if not (self._awaited or self._choosing.kept(self._sweeps, self._num_bits, self._precision)):
             return None
         portions = self._portions()
         first = self._laid_out(portions[0])
@@ -84,21 +85,15 @@ class FirstRun:
 
     def follow(self, steps: int, seconds: float) -> None:
         """Begin to make kernels if what is left takes longer than they need, by the speed so far."""
-        if self._begun:
-            return
-        now, done = thresholds.now, self._until[steps]
+        done, needed = self._until[steps], 1e-3 * thresholds.now.compiled_milliseconds
         rate = seconds / done if done else 0.0
-        needed = 1e-3 * now.compiled_milliseconds
-        if rate * (self._until[-1] - done) < needed:
-            self._awaited = 1e6 * seconds < now.awaited_microseconds / 4  # it is too early to tell
+        if self._begun or rate * (self._until[-1] - done) < needed:
             return
         self._begun = True
         ready = done + needed / rate if rate else done
-        late = [step for at, step in zip(self._until, self._steps, strict=False) if at >= ready]
-        early = self._steps[self._ahead : len(self._steps) - len(late)]
-        self._choosing.make(
-            [step for step in (*late, *early) if isinstance(step, Sweep)], self._num_bits, self._precision
-        )
+        late = max(self._ahead, bisect_left(self._until, ready))  # the first step for which they may be there in time
+        ordered = *self._steps[late:], *self._steps[self._ahead : late]
+        self._choosing.make([step for step in ordered if isinstance(step, Sweep)], self._num_bits, self._precision)
 
     def _pass(self, step: Step) -> float:
         """Return the seconds of a pass over what a step visits."""

@@ -175,6 +175,10 @@ class Sweeps:
             remember(self._plans, key, prepared)
             return prepared
 
+    def kept(self, steps: Sequence[Step], num_bits: int, precision: Precision) -> int:
+        """Return how many kernels a run of these steps would load from disk."""
+        return self._choosing.kept(_sweeps_of(steps), num_bits, precision)
+
     def _prepare(
         self, steps: tuple[Step, ...], num_bits: int, precision: Precision, compile: str, known: PreparedSweeps | None
     ) -> PreparedSweeps:

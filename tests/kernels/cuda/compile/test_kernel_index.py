@@ -13,18 +13,22 @@ import qsim_ex
 from benchmarks.engine import circuit_of
 from benchmarks.families import by_name
 from qsim_ex import Options, Simulator
+from qsim_ex.circuit.builder import CircuitBuilder
 from qsim_ex.devices import discover
 from qsim_ex.devices.gpu.device import GpuDevice
-from qsim_ex.kernels.cuda.compile import compilation, compiler_library, kernel_index
+from qsim_ex.kernels.cuda.compile import compilation, compiler_library, kernel_index, policy
 from qsim_ex.kernels.cuda.compile.kernel_index import FILES, SOURCES, KernelIndex
 from qsim_ex.kernels.cuda.write.emit import emit
 from qsim_ex.options import PrecisionName
 from qsim_ex.planning.planner import make_plan
 from qsim_ex.precision import DOUBLE, SINGLE
 from qsim_ex.steps.compiled import key_of
-from qsim_ex.steps.layout import Layout
+from qsim_ex.steps.layout import Layout, Shape
 
 BITS = 8
+
+SMALL = Shape(tile=5, registers=4, low=2, edge=2, most_blocks=None, dense=3, start=5)
+"""Tiles of five bits, so that states of few wires take several sweeps."""
 
 
 class Nvrtc:
@@ -114,10 +118,10 @@ def test_what_is_damaged_is_not_there(damage):
         entry.write_bytes(whole[:-1] + bytes([whole[-1] ^ 1]))
     elif damage == "empty":
         entry.write_bytes(b"")
-    elif damage == "counts":  # its digest fits
-        compilation.keep_whole(entry.name, whole[32:] + b"more")
+    elif damage == "counts":  # its checksum fits
+        compilation.keep_whole(entry.name, compilation.whole_file(entry) + b"more")
     elif damage == "name":
-        compilation.keep_whole(entry.name, b"../" * 21 + b"x" + whole[32 + 64 :])
+        compilation.keep_whole(entry.name, b"../" * 21 + b"x" + compilation.whole_file(entry)[64:])
     elif damage == "no code":
         code.unlink()
     else:
@@ -179,6 +183,7 @@ class Process:
     def __init__(self, monkeypatch, **options):
         self.runtime = EmulatedRuntime(arch="90")
         self.device = GpuDevice.on(self.runtime)
+        monkeypatch.setattr(self.device, "shape", lambda _dtype: SMALL)
         monkeypatch.setattr(discover, "gpu_missing", lambda: None)
         monkeypatch.setattr(discover, "gpu", lambda _number: self.device)
         monkeypatch.setattr(discover, "gpu_count", lambda: 1)
@@ -203,16 +208,108 @@ def on_disk(process, circuit):
     return found
 
 
+def layers(measured=False):
+    """Rotations and CX on few wires, some sweeps in tiles of five bits."""
+    builder, rng = CircuitBuilder(BITS, BITS), np.random.default_rng(1)
+    for _ in range(6):
+        for wire in range(BITS):
+            builder.gate("ry", [wire], float(rng.uniform(-3, 3)))
+        for wire, target in rng.permutation(BITS).reshape(-1, 2).tolist():
+            builder.gate("cx", [wire, target])
+    if measured:
+        builder.measure(range(BITS), range(BITS))
+    return builder.build()
+
+
+@pytest.fixture
+def circuit():
+    """A circuit of several sweeps, on few wires."""
+    return layers()
+
+
+@pytest.fixture
+def pays(hold):
+    """However small a sweep is, its kernel is loaded from disk, and each is a portion of its own."""
+    hold(loaded_microseconds=0, portion_microseconds=0)
+
+
+@pytest.mark.usefixtures("pays")
 @pytest.mark.parametrize("precision", ["single", "double"])
-def test_the_first_run_of_a_process_takes_what_is_on_disk(monkeypatch, hold, precision: PrecisionName):
+def test_the_first_run_of_a_process_takes_what_is_on_disk(monkeypatch, circuit, precision: PrecisionName):
     """Another process runs all sweeps by their kernels from its first run on, writes no text, and is right."""
-    circuit = circuit_of(by_name("su2").build(BITS, 0), BITS)
     expected = on_disk(Process(monkeypatch, precision=precision, compile="always"), circuit)
-    hold(loaded_microseconds=0)
     process = Process(monkeypatch, precision=precision)
-    np.testing.assert_array_equal(process.amplitudes(circuit), expected)
+    for _ in range(3):
+        np.testing.assert_array_equal(process.amplitudes(circuit), expected)
+        taken, written = process.sweeps
+        assert taken > 1
+        assert written == 0
+        assert not any(text.name == "interpret" for text in process.runtime.compiled)
+
+
+@pytest.mark.usefixtures("pays")
+@pytest.mark.parametrize("lacks", ["some", "refused"])
+def test_what_is_not_on_disk_is_interpreted(monkeypatch, circuit, lacks):
+    """A first run takes what is there and can be loaded, and interprets the other sweeps."""
+    expected = on_disk(Process(monkeypatch, compile="always"), circuit)
+    process = Process(monkeypatch)
+    if lacks == "some":
+        for entry in sorted(compilation.folder().glob("*.sweep"))[::2]:
+            entry.unlink()
+    else:
+        monkeypatch.setattr(process.runtime, "take", lambda _file, _code: 1 / 0)
+    np.testing.assert_allclose(process.amplitudes(circuit), expected, atol=1e-6)
     taken, written = process.sweeps
-    assert taken > 0
+    assert (taken > 0) == (lacks == "some")
     assert written == 0
-    assert not any(text.name == "interpret" for text in process.runtime.compiled)
+    assert any(text.name == "interpret" for text in process.runtime.compiled)
+
+
+def test_kernels_of_small_sweeps_are_not_loaded(monkeypatch, circuit):
+    """Where interpreting takes less time than loading, a first run is interpreted; later ones load without writing."""
+    expected = on_disk(Process(monkeypatch, compile="always"), circuit)
+    process = Process(monkeypatch)
+    np.testing.assert_allclose(process.amplitudes(circuit), expected, atol=1e-6)
+    assert process.sweeps == (0, 0)
+    for _ in range(policy.RETURNS + 1):
+        process.amplitudes(circuit)
+    taken, written = process.sweeps
+    assert taken > 1
+    assert written == 0
+
+
+def test_always_takes_what_is_on_disk(monkeypatch, circuit):
+    """With compile='always' no text is written either, whatever the size of the state."""
+    expected = on_disk(Process(monkeypatch, compile="always"), circuit)
+    process = Process(monkeypatch, compile="always")
     np.testing.assert_array_equal(process.amplitudes(circuit), expected)
+    assert process.sweeps[1] == 0
+
+
+@pytest.mark.usefixtures("pays")
+def test_a_kernel_whose_file_is_gone_is_made_anew(monkeypatch, circuit):
+    """A kernel that was unloaded, and cannot be loaded again, is interpreted until it is compiled."""
+    expected = on_disk(Process(monkeypatch, compile="always"), circuit)
+    process = Process(monkeypatch)
+    process.amplitudes(circuit)
+    process.runtime.taken.clear()
+    process.device._sweeps._plans.clear()
+    for file in compilation.folder().iterdir():
+        file.unlink()
+    for _ in range(policy.RETURNS + 2):
+        np.testing.assert_allclose(process.amplitudes(circuit), expected, atol=1e-6)
+    taken, written = process.sweeps
+    assert taken == 0
+    assert written > 1
+
+
+@pytest.mark.usefixtures("pays")
+def test_results_and_explanations_say_so(monkeypatch, circuit):
+    """A result says how many sweeps ran by kernels from disk, and an explanation how many a first run would take."""
+    on_disk(Process(monkeypatch, compile="always"), circuit)
+    process = Process(monkeypatch)
+    told = str(process.simulator.explain(circuit))
+    result = process.simulator.run(layers(measured=True), shots=10, seed=1)
+    assert result.facts["kernels_from_disk"] == process.sweeps[0]
+    assert f"on disk: the kernels of {process.sweeps[0]} sweeps" in told
+    assert "on disk" not in str(Process(monkeypatch, compile="never").simulator.explain(circuit))

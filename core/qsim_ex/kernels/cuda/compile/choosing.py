@@ -87,9 +87,9 @@ class KernelChooser:
                 remember(self._runs, key, count + 1, 16 * KEPT)
         return [self._there(key) for key in keys]
 
-    def are_kept(self, sweeps: Sequence[Sweep], num_bits: int, precision: Precision) -> bool:
-        """Return whether kernels of some of these sweeps are on disk, by which this run gains."""
-        return self._index is not None and self._index.has(self._loadable(sweeps, num_bits, precision), precision)
+    def kept(self, sweeps: Sequence[Sweep], num_bits: int, precision: Precision) -> int:
+        """Return how many kernels a run of these sweeps would load from disk."""
+        return self._index.count(self._loadable(sweeps, num_bits, precision), precision) if self._index else 0
 
     def _loadable(self, sweeps: Sequence[Sweep], num_bits: int, precision: Precision) -> list[Key]:
         """Return the keys of sweeps without a kernel that are slower interpreted than a kernel is loaded."""

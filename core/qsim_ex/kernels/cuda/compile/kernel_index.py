@@ -2,7 +2,7 @@
 
 Machine code is kept by its text (`compilation`), which takes Python some milliseconds a sweep to write. Beside it an
 entry is kept for each sweep, by a digest of all that its kernel depends on: the sweep (`key_of`), the precision, the
-room for arguments and the tensor cores, the architecture, the compiler, and the sources that write texts. An entry is
+room for arguments and the tensor cores, the architecture, the compiler, and the sources of plans and texts. An entry is
 the name of the machine code and the data of the launch. What is damaged, or lacks its machine code, is not there.
 """
 
@@ -25,16 +25,17 @@ from qsim_ex.kernels import cache_folder
 from qsim_ex.kernels.cuda.compile import compilation, compiler_library
 from qsim_ex.kernels.cuda.compile.shipped import OPTIONS
 from qsim_ex.kernels.cuda.write.kernel import Kernel
+from qsim_ex.native.library import built_from
 from qsim_ex.precision import Precision
 from qsim_ex.steps.plan_arrays import Key
 
 FORMAT = "qsim-ex index 1"
-"""Raised when an entry, or what native code writes into a sweep's key, comes to mean something else."""
+"""Raised when an entry comes to mean something else."""
 
 ENDING = ".sweep"
 
 SOURCES = ("kernels/cuda/write", "kernels/cuda/write/tensor_kernels", "precision", "steps")
-"""The folders of the package on whose files texts depend, with `FILES`."""
+"""The folders of the package on whose files texts depend, with `FILES`, and with native code, which writes the keys."""
 
 FILES = ("circuit/ops.py", "kernels/cuda/interpret/packing.py")
 
@@ -51,8 +52,8 @@ class StoredKernel(NamedTuple):
 
 @functools.cache
 def edition() -> str | None:
-    """Return a digest of the sources that write texts; None where they are not files."""
-    found, root = hashlib.sha256(), Path(qsim_ex.__file__).parent
+    """Return a digest of the sources that write texts and keys; None where they are not files."""
+    found, root = hashlib.sha256(built_from().encode()), Path(qsim_ex.__file__).parent
     with contextlib.suppress(OSError):
         folders = [sorted(os.scandir(root / folder), key=lambda one: one.name) for folder in SOURCES]
         listed = [one.path for folder in folders for one in folder if one.name.endswith((".py", ".cu"))]
@@ -81,13 +82,13 @@ class KernelIndex:
             return [None] * len(keys)
         return [_read(folder, begun, key) if isinstance(key, bytes) else None for key in keys]
 
-    def has(self, keys: Sequence[Key], precision: Precision) -> bool:
-        """Return whether there is an entry for one of some sweeps."""
+    def count(self, keys: Sequence[Key], precision: Precision) -> int:
+        """Return for how many sweeps there is an entry."""
         folder = cache_folder.made("kernels") if keys else None
         begun = None if folder is None else self._begun(precision)
         if folder is None or begun is None:
-            return False
-        return any(isinstance(key, bytes) and (folder / _name(begun, key)).exists() for key in keys)
+            return 0
+        return sum(isinstance(key, bytes) and (folder / _name(begun, key)).exists() for key in keys)
 
     def keep(self, key: Key, precision: Precision, kernel: Kernel, name: str) -> None:
         """Keep the entry of a sweep. name: that of its machine code among `compilation`'s."""
