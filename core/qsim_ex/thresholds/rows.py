@@ -268,8 +268,7 @@ class OfGpu:
 
     loaded_microseconds: what a sweep is slower interpreted than compiled, from which on a first run takes its kernel
         from disk: to read one takes 0.4 ms and to load it 0.4, for which the GPU waits.
-    portion_microseconds: the predicted time of the steps that are queued together in a run that takes kernels
-        meanwhile.
+    portion_microseconds: the predicted time of the steps that a run which takes kernels queues together.
     awaited_microseconds: the predicted time of a run's interpreted sweeps from which on the host follows it, to take
         kernels that are compiled beside it. compiled_milliseconds: the time left of it for which they are begun.
     """

@@ -5,17 +5,18 @@ from __future__ import annotations
 import os
 from collections import OrderedDict, deque
 from collections.abc import Callable, Sequence
-from typing import Any, NoReturn
+from typing import Any
 from weakref import WeakSet
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from qsim_ex.display.amounts import human
-from qsim_ex.errors import DeviceError, OutOfMemory
+from qsim_ex.errors import OutOfMemory
 from qsim_ex.kernels import fork
 from qsim_ex.kernels.cuda.background import Background
 from qsim_ex.kernels.cuda.compile import compilation, shipped
+from qsim_ex.kernels.cuda.cupy_context import Here, Lost
 from qsim_ex.kernels.cuda.driver import find_gpu, launcher
 from qsim_ex.kernels.cuda.launch.arguments import frame
 from qsim_ex.kernels.cuda.runtime import TENSOR, Array, HostArray, KernelFile, KernelId, KernelText, LoadedKernel
@@ -56,9 +57,9 @@ class CupyRuntime:
         self.tensor = self.arch in TENSOR
         self.room = 32_764 if self._cupy.cuda.runtime.driverGetVersion() >= 12_010 else 4_096
 
-    def _here(self) -> _Here:
+    def _here(self) -> Here:
         """Return a context in which the device and the stream are current."""
-        return _Here(self._device, self.queue())
+        return Here(self._device, self.queue())
 
     def queue(self) -> Any:
         """Return the stream on which work is queued now."""
@@ -156,7 +157,7 @@ class CupyRuntime:
                 return [self._loaded[texts[0]]]
         for file in missing:
             if isinstance(file, KernelFile):
-                self.take(file, _kept(file))
+                self.take(file, compilation.kept(file.file))
         new = [text for text in missing if isinstance(text, KernelText)]
         codes = compilation.machine_codes([text.code for text in new], self.arch)
         with self._here():
@@ -166,9 +167,9 @@ class CupyRuntime:
                     self._loaded.setdefault(text, function)
         with self._lock:
             found = []
-            for text in texts:
-                self._loaded.move_to_end(text)
-                found.append(self._loaded[text])
+            for one in texts:
+                self._loaded.move_to_end(one)
+                found.append(self._loaded[one])
             while len(self._loaded) > max(KEPT_KERNELS, len(texts)):
                 self._loaded.popitem(last=False)
         return found
@@ -276,52 +277,12 @@ class CupyRuntime:
                 stream.synchronize()
 
 
-def _kept(file: KernelFile) -> bytes:
-    """Return machine code that was on disk when its kernel was chosen; raises `DeviceError` if it is not any more."""
-    code = compilation.stored(file.file)
-    if code is None:
-        raise DeviceError(
-            f"expected machine code in {compilation.folder()}, where a file was deleted or damaged while it was used "
-            f"({file.file}.cubin); run again, and it is compiled."
-        )
-    return code
-
-
-class _Here:
-    """A context that makes a device and a stream current; a class, since it is entered at every launch."""
-
-    __slots__ = ("_device", "_stream")
-
-    def __init__(self, device: Any, stream: Any) -> None:
-        self._device = device
-        self._stream = stream
-
-    def __enter__(self) -> Any:
-        self._device.__enter__()
-        self._stream.__enter__()
-        return self._stream
-
-    def __exit__(self, *error: object) -> None:
-        self._stream.__exit__(*error)
-        self._device.__exit__(*error)
-
-
-class _Lost:
-    """A replacement of CuPy, its device and the driver in a forked child."""
-
-    def __getattr__(self, name: str) -> NoReturn:
-        raise fork.cuda_lost()
-
-    def __call__(self, *_: object) -> NoReturn:
-        raise fork.cuda_lost()
-
-
 _runtimes: WeakSet[CupyRuntime] = WeakSet()
 
 
 def _lose() -> None:
     for runtime in list(_runtimes):
-        runtime.cupy = runtime._cupy = runtime._device = runtime._launch = _Lost()
+        runtime.cupy = runtime._cupy = runtime._device = runtime._launch = Lost()
 
 
 if hasattr(os, "register_at_fork"):

@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 from qsim_ex.kernels import fork
 from qsim_ex.kernels.cuda.compile.choosing import KEPT, KernelChooser, remember, text_of
 from qsim_ex.kernels.cuda.compile.kernel_index import KernelIndex
-from qsim_ex.kernels.cuda.first_run import FirstRun
 from qsim_ex.kernels.cuda.interpret import interpreter
 from qsim_ex.kernels.cuda.interpret.programs import program_of
 from qsim_ex.kernels.cuda.launch.launches import LaunchList
@@ -22,6 +21,7 @@ from qsim_ex.kernels.cuda.launch.loading import Loaded, NumberLoader, SweepNumbe
 from qsim_ex.kernels.cuda.launch.portions import PortionedLaunches
 from qsim_ex.kernels.cuda.runtime import Array, ByValue, Runtime
 from qsim_ex.kernels.cuda.sweep_launch import CompiledSweep, InterpretedFromMemory, InterpretedSweep, SweepLaunch
+from qsim_ex.kernels.cuda.taking_run import TakingRun
 from qsim_ex.kernels.cuda.write.kernel import Kernel
 from qsim_ex.later import later
 from qsim_ex.precision import Precision
@@ -66,8 +66,8 @@ class PreparedSweeps:
     at_once: LaunchList | None = None
     real: type = field(init=False)
     numbers: Coefficients | None = None
-    first: Callable[[PlanArrays], FirstRun] | None = None
-    taken: FirstRun | None = None
+    first: Callable[[PlanArrays], TakingRun] | None = None
+    taken: TakingRun | None = None
 
     def __post_init__(self) -> None:
         self.real = self.precision.storage.real.type
@@ -113,10 +113,11 @@ class PreparedSweeps:
 
     def _in_portions(self, numbers: Coefficients) -> PortionedLaunches | LaunchList | None:
         """Return the launches of a first run that takes kernels; None for another run, which keeps its launches."""
-        first, self.first, self.taken = self.first, None, None
-        if first is None or self.arrays is None or getattr(numbers, "arrays", None) is not self.arrays:
+        first, self.first, self.taken, arrays = self.first, None, None, self.arrays
+        of_numbers: object = getattr(numbers, "arrays", None)
+        if first is None or of_numbers is not arrays or arrays is None:
             return None
-        self.taken, self.numbers = first(self.arrays), numbers
+        self.taken, self.numbers = first(arrays), numbers
         return self.taken.launches()
 
     def lay_out(self, runtime: Runtime, numbers: Coefficients | None) -> bool:
@@ -190,7 +191,7 @@ class Sweeps:
                 made.choose = lambda: self._choose(made, sweeps, changes)  # the GPU need not wait for that
                 if known is None:
                     what = steps, num_bits, precision
-                    made.first = lambda arrays: FirstRun(self._runtime, self._choosing, arrays, *what)
+                    made.first = lambda arrays: TakingRun(self._runtime, self._choosing, arrays, *what)
                 return made
             if known is None:  # it is queued step by step, or kernels of other plans are there
                 self._choosing.load(sweeps, num_bits, precision)

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import ast
-from pathlib import Path
 
 import numpy as np
 import pytest
 from support.cuda.emulated_runtime import EmulatedRuntime
+from support.gpus import gpu_missing
 
-import qsim_ex
 from benchmarks.engine import circuit_of
 from benchmarks.families import by_name
 from qsim_ex import Options, Simulator
@@ -142,7 +141,7 @@ def test_the_digest_is_of_all_sources_that_write():
         "circuit",
         "kernels.cuda.runtime",
     )  # write nothing
-    root = Path(qsim_ex.__file__).parent
+    root = kernel_index.ROOT
     read = {*(path for folder in SOURCES for path in (root / folder).glob("*.py")), *(root / file for file in FILES)}
     for path in read:
         for node in ast.walk(ast.parse(path.read_text())):
@@ -161,10 +160,10 @@ def test_the_digest_is_of_all_sources_that_write():
 def test_a_changed_source_has_another_digest(monkeypatch, tmp_path):
     """A letter more in a writer of texts, or a file more, is another edition; a package without sources has none."""
     root = tmp_path / "qsim_ex"
-    for name in (*(f"{folder}/one.py" for folder in SOURCES), *FILES, "__init__.py"):
+    for name in (*(f"{folder}/one.py" for folder in SOURCES), *FILES):
         (root / name).parent.mkdir(parents=True, exist_ok=True)
         (root / name).write_text("text")
-    monkeypatch.setattr(qsim_ex, "__file__", str(root / "__init__.py"))
+    monkeypatch.setattr(kernel_index, "ROOT", root)
     digests = [kernel_index.edition.__wrapped__()]
     for folder in SOURCES:
         (root / folder / "one.py").write_text("texts")
@@ -313,3 +312,26 @@ def test_results_and_explanations_say_so(monkeypatch, circuit):
     assert result.facts["kernels_from_disk"] == process.sweeps[0]
     assert f"on disk: the kernels of {process.sweeps[0]} sweeps" in told
     assert "on disk" not in str(Process(monkeypatch, compile="never").simulator.explain(circuit))
+
+
+@pytest.mark.gpu
+@pytest.mark.skipif(bool(gpu_missing()), reason=gpu_missing())
+@pytest.mark.usefixtures("pays")
+@pytest.mark.parametrize("precision", ["single", "double"])
+@pytest.mark.parametrize("name", ["qft", "su2", "qv"])
+def test_a_gpu_takes_what_is_on_disk(monkeypatch, tmp_path, name, precision: PrecisionName):
+    """On a GPU, too, a first run loads kernels between the launches of others, and has the state of later ones."""
+    monkeypatch.undo()
+    monkeypatch.setenv("QSIM_EX_CACHE_DIR", str(tmp_path / "real"))
+    made = circuit_of(by_name(name).build(16, 0), 16)
+    states, taken = [], []
+    for compile in ("always", "auto", "never"):
+        device = GpuDevice()
+        monkeypatch.setattr(discover, "gpu", lambda _number, device=device: device)
+        simulator = Simulator(Options(device="gpu", precision=precision, compile=compile))
+        states.append(simulator.state(made).to_numpy())
+        taken.append([one.from_disk for one in device._sweeps._plans.values()])
+    assert taken[1] > [0]
+    assert taken[0] == taken[2] == [0]
+    np.testing.assert_allclose(states[1], states[0], atol=1e-6)
+    np.testing.assert_allclose(states[1], states[2], atol=1e-5)

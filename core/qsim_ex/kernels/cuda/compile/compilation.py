@@ -107,6 +107,17 @@ def stored(name: str) -> bytes | None:
     return None if kept is None else whole_file(kept / f"{name}.cubin")
 
 
+def kept(name: str) -> bytes:
+    """Return machine code that was on disk when its kernel was chosen; raises `DeviceError` if it is not any more."""
+    code = stored(name)
+    if code is None:
+        raise DeviceError(
+            f"expected machine code in {folder()}, where a file was deleted or damaged while it was used "
+            f"({name}.cubin); run again, and it is compiled."
+        )
+    return code
+
+
 def whole_file(path: Path) -> bytes | None:
     """Return what was kept in a file, if it is there and whole."""
     try:

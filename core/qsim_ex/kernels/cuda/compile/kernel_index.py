@@ -20,7 +20,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-import qsim_ex
 from qsim_ex.kernels import cache_folder
 from qsim_ex.kernels.cuda.compile import compilation, compiler_library
 from qsim_ex.kernels.cuda.compile.shipped import OPTIONS
@@ -33,6 +32,9 @@ FORMAT = "qsim-ex index 1"
 """Raised when an entry comes to mean something else."""
 
 ENDING = ".sweep"
+
+ROOT = Path(__file__).parents[3]
+"""The package."""
 
 SOURCES = ("kernels/cuda/write", "kernels/cuda/write/tensor_kernels", "precision", "steps")
 """The folders of the package on whose files texts depend, with `FILES`, and with native code, which writes the keys."""
@@ -53,11 +55,11 @@ class StoredKernel(NamedTuple):
 @functools.cache
 def edition() -> str | None:
     """Return a digest of the sources that write texts and keys; None where they are not files."""
-    found, root = hashlib.sha256(built_from().encode()), Path(qsim_ex.__file__).parent
+    found = hashlib.sha256(built_from().encode())
     with contextlib.suppress(OSError):
-        folders = [sorted(os.scandir(root / folder), key=lambda one: one.name) for folder in SOURCES]
-        listed = [one.path for folder in folders for one in folder if one.name.endswith((".py", ".cu"))]
-        for path in (*listed, *(root / file for file in FILES)):
+        folders = [sorted(os.scandir(ROOT / folder), key=lambda one: one.name) for folder in SOURCES]
+        listed = [str(one.path) for folder in folders for one in folder if one.name.endswith((".py", ".cu"))]
+        for path in (*listed, *(str(ROOT / file) for file in FILES)):
             with open(path, "rb", buffering=0) as file:  # noqa: PTH123 - half the time of Path's
                 found.update(hashlib.sha256(file.read()).digest())
         return found.hexdigest()
@@ -125,5 +127,5 @@ def _read(folder: Path, begun: bytes, key: bytes) -> StoredKernel | None:
     if code is None:
         return None
     kinds = zip(("<i8", "<i8", "<i4"), counts, ends[:-1].tolist(), strict=True)
-    takes = [np.frombuffer(data, kind, count, at) for kind, count, at in kinds]
-    return StoredKernel(Kernel("", threads, skipped_bits, *takes, file=name.decode()), code)
+    values, table, pivots = (np.frombuffer(data, kind, count, at) for kind, count, at in kinds)
+    return StoredKernel(Kernel("", threads, skipped_bits, values, table, pivots, file=name.decode()), code)

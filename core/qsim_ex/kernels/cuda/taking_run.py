@@ -1,4 +1,4 @@
-"""The first run of a structure that takes kernels: from disk, and those that are compiled while it runs."""
+"""The first run of a structure, if it takes kernels: from disk, and those that are compiled while it runs."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from qsim_ex.steps.plan_arrays import PlanArrays
 from qsim_ex.steps.step import Step, Sweep
 
 
-class FirstRun:
+class TakingRun:
     """Lays out portions of a plan that native code made.
 
     from_disk: the number of sweeps whose kernels were loaded from disk. compiled: of those that ran by a kernel.
@@ -51,7 +51,7 @@ class FirstRun:
             return None
         portions = self._portions()
         first = self._laid_out(portions[0])
-        return first and PortionedLaunches(self._runtime, portions, first, self)
+        return PortionedLaunches(self._runtime, portions, first, self) if first else None
 
     def lay_out(self, steps: range) -> LaunchList:
         """Return the launches of some steps, with the kernels that are there."""
