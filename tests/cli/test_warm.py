@@ -102,7 +102,7 @@ def test_a_run_asks_for_the_kernels_that_were_made(monkeypatch, arch, tensor):
 
 @pytest.mark.parametrize("basis", [None, ["rz", "sx", "x", "cz"]], ids=["as written", "in cz"])
 def test_the_first_run_of_a_process_finds_the_kernels(qsim_ex, monkeypatch, tmp_path, hold, basis):
-    """What was made without a GPU serves the very first run of a circuit there: no text is written, nothing interpreted.
+    """What was made without a GPU serves a circuit's very first run there: no text is written, nothing interpreted.
 
     The circuit may be one for which another one is written out when it comes again.
     """

@@ -33,4 +33,5 @@ class Lost:
         raise fork.cuda_lost()
 
     def __call__(self, *_: object) -> NoReturn:
+        """Raise the error of a lost context."""
         raise fork.cuda_lost()

@@ -144,9 +144,9 @@ class CupyRuntime:
             else compilation.at_hand(text.code, self.arch)
         )
 
-    def begin(self, texts: Sequence[KernelText]) -> None:
+    def begin(self, texts: Sequence[KernelId]) -> None:
         """Start to compile kernels that are needed soon, in the background."""
-        compilation.begin([text.code for text in texts], self.arch)
+        compilation.begin([text.code for text in texts if isinstance(text, KernelText)], self.arch)
 
     def kernels(self, texts: Sequence[KernelId]) -> list[LoadedKernel]:
         """Compile kernels, where needed at the same time, and load them; see `Runtime`."""

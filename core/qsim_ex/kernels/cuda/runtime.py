@@ -85,6 +85,9 @@ class Runtime(Protocol):
     def at_hand(self, text: KernelId) -> bool:
         """Return whether a kernel is loaded or on disk."""
 
+    def begin(self, texts: Sequence[KernelId]) -> None:
+        """Start to compile kernels that are needed soon, in the background."""
+
     def kernels(self, texts: Sequence[KernelId]) -> list[LoadedKernel]:
         """Compile kernels, where needed at the same time, and load them.
 

@@ -14,9 +14,8 @@ from qsim_ex.kernels.cuda.launch.layout import laid_out
 from qsim_ex.kernels.cuda.launch.portions import PortionedLaunches
 from qsim_ex.kernels.cuda.runtime import Runtime
 from qsim_ex.kernels.cuda.sweep_launch import CompiledSweep
-from qsim_ex.kernels.cuda.write.register_layout import visited_bits
 from qsim_ex.precision import Precision
-from qsim_ex.steps.plan_arrays import PlanArrays
+from qsim_ex.steps.plan_arrays import FRESH, TILE, PlanArrays
 from qsim_ex.steps.step import Step, Sweep
 
 
@@ -38,16 +37,18 @@ class TakingRun:
         self.from_disk = self.compiled = 0
         self._runtime, self._choosing, self._arrays = runtime, choosing, arrays
         self._steps, self._num_bits, self._precision = steps, num_bits, precision
-        self._sweeps = [step for step in steps if isinstance(step, Sweep)]
-        passes = [self._pass(step) for step in steps]
-        self._until = [0.0, *accumulate(passes)]
+        rows = zip(arrays.steps[:, FRESH].tolist(), arrays.steps[:, TILE].tolist(), strict=True)
+        visited = [num_bits - (fresh & ~tile).bit_count() for fresh, tile in rows]
+        # As long as a pass over what a step visits takes.
+        self._until = [0.0, *accumulate(policy.extra_seconds(bits, precision) for bits in visited)]
+        self._large = [number for number, bits in enumerate(visited) if policy.loads(bits, precision)]
         self._ahead = 0  # the first step that is not laid out
         self._awaited = 2e6 * self._until[-1] > thresholds.now.awaited_microseconds
         self._begun = False
 
     def launches(self) -> PortionedLaunches | None:
         """Return the launches of the run; None if it takes no kernels, or portions of it cannot be laid out."""
-        if not (self._awaited or self._choosing.kept(self._sweeps, self._num_bits, self._precision)):
+        if not (self._awaited or self._kept()):
             return None
         portions = self._portions()
         first = self._laid_out(portions[0])
@@ -95,10 +96,12 @@ class TakingRun:
         ordered = *self._steps[late:], *self._steps[self._ahead : late]
         self._choosing.make([step for step in ordered if isinstance(step, Sweep)], self._num_bits, self._precision)
 
-    def _pass(self, step: Step) -> float:
-        """Return the seconds of a pass over what a step visits."""
-        bits = visited_bits(step, self._num_bits) if isinstance(step, Sweep) else self._num_bits
-        return policy.extra_seconds(bits, self._precision)
+    def _kept(self) -> bool:
+        """Return whether kernels of large sweeps seem to be on disk, after a look at three: most runs have none."""
+        large = self._large
+        some = [self._steps[large[at]] for at in (0, len(large) // 2, -1)] if large else []
+        sweeps = [step for step in some if isinstance(step, Sweep)]
+        return self._choosing.kept(sweeps, self._num_bits, self._precision) > 0
 
     def _portions(self) -> list[range]:
         """Return the steps in portions that each take some time."""

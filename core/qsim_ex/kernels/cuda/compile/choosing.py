@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor, as_completed
 from typing import Any, NamedTuple
 
 from qsim_ex.display.log import LOGGER
@@ -180,14 +179,12 @@ class KernelChooser:
             try:
                 part = wanted[start : start + at_once]
                 made = [(key, self._made(key, sweep, *self._found([key[0]], key[1]))) for _, key, sweep in part]
-                with ThreadPoolExecutor(len(made), thread_name_prefix="qsim-ex-kernels") as pool:
-                    begun = {
-                        pool.submit(self._runtime.kernels, [text_of(kernel)]): one for one in made for kernel in one[1:]
-                    }
-                    for future in as_completed(begun):
-                        future.result()
-                        with self._lock:
-                            remember(self._ready, *begun[future], 16 * KEPT)
+                texts = [text_of(kernel) for _, kernel in made]
+                self._runtime.begin(texts)
+                for (key, kernel), text in zip(made, texts, strict=True):  # each is there when those before it are
+                    self._runtime.kernels([text])
+                    with self._lock:
+                        remember(self._ready, key, kernel, 16 * KEPT)
                 self._told()
             except Exception as error:  # noqa: BLE001 - nobody is there who could be told but by the log
                 if not process_ends():  # then no thread starts any more

@@ -85,11 +85,11 @@ class KernelIndex:
         return [_read(folder, begun, key) if isinstance(key, bytes) else None for key in keys]
 
     def count(self, keys: Sequence[Key], precision: Precision) -> int:
-        """Return for how many sweeps there is an entry."""
-        folder = cache_folder.made("kernels") if keys else None
-        begun = None if folder is None else self._begun(precision)
-        if folder is None or begun is None:
+        """Return for how many sweeps there is an entry, whether or not it may be trusted."""
+        begun = self._begun(precision) if keys else None
+        if begun is None:
             return 0
+        folder = compilation.folder()
         return sum(isinstance(key, bytes) and (folder / _name(begun, key)).exists() for key in keys)
 
     def keep(self, key: Key, precision: Precision, kernel: Kernel, name: str) -> None:
