@@ -38,9 +38,9 @@ class Provenance:
     device, device_description: the name of the device, and its description. precision: 'single' (complex64) or
     'double' (complex128). deployment: how the state was divided over devices and host memory, and why. plans: the
     plans of the run. timings: seconds of plan, prepare, run, sample and total. peak_bytes: each device's memory for
-    amplitudes. facts: the method, and why if it was chosen; the number of states; for a divided state the kind of
-    host memory, the links between devices, and the bytes copied over each link. others: the provenance of the smaller
-    separate parts of a circuit; the fields above are those of the largest one. rates: tells the speed of its device.
+    amplitudes. facts: the method, and why if it was chosen; the number of states; how many kernels came from disk; for
+    a divided state the kind of host memory, the links between devices, and the bytes copied over each. others: the
+    provenance of smaller separate parts; the fields above are those of the largest. rates: the speed of its device.
     """
 
     device: str

@@ -27,6 +27,10 @@ pytest.importorskip(
 )
 
 
+ALWAYS_WRITTEN = {"written_microseconds": 0, "written_nanoseconds": 0, "written_percent": 1 << 20}
+"""Thresholds with which another circuit runs in a circuit's place as soon as the time of its runs pays for that."""
+
+
 class Nvrtc:
     """A compiler of some version, of which only that is asked."""
 
@@ -94,6 +98,38 @@ def test_a_run_asks_for_the_kernels_that_were_made(monkeypatch, arch, tensor):
     assert len(texts) > 1
     assert list(dict.fromkeys(asked)) == texts
     assert any("mma" in text for text in texts) == tensor
+
+
+@pytest.mark.parametrize("basis", [None, ["rz", "sx", "x", "cz"]], ids=["as written", "in cz"])
+def test_the_first_run_of_a_process_finds_the_kernels(qsim_ex, monkeypatch, tmp_path, hold, basis):
+    """What was made without a GPU serves a circuit's very first run there: no text is written, nothing interpreted.
+
+    The circuit may be one for which another one is written out when it comes again.
+    """
+    from qiskit import QuantumCircuit, qasm2, transpile
+
+    circuit = QuantumCircuit(14)
+    for step in range(3):
+        for wire in range(14):
+            circuit.h(wire)
+            circuit.rz(0.1 + step + wire, wire)
+        for wire in range(13):
+            circuit.rzz(0.3 * wire + 0.1, wire, (wire + 3) % 14)
+    circuit.measure_all()
+    circuit = transpile(circuit, basis_gates=basis, seed_transpiler=1) if basis else circuit
+    hold(loaded_microseconds=0, portion_microseconds=0, **ALWAYS_WRITTEN)
+    (tmp_path / "circuit.qasm").write_text(qasm2.dumps(circuit))
+    same = tmp_path / "circuit.qasm", "--precision", "single"
+    assert qsim_ex("warm", *same, "--arch", "sm_90").code == 0
+
+    runtime = EmulatedRuntime(tensor=True, arch="90")
+    monkeypatch.setattr(discover, "gpu_missing", lambda: None)
+    device = GpuDevice.on(runtime)
+    monkeypatch.setattr(discover, "gpu", lambda _number: device)
+    monkeypatch.setattr(discover, "gpu_count", lambda: 1)
+    assert qsim_ex("run", *same, "--device", "gpu").code == 0
+    assert {text.name for text in runtime.compiled}.isdisjoint({"sweep", "interpret"})
+    assert len(runtime.taken) > 1
 
 
 def test_a_gpu_of_this_machine_needs_no_name(qsim_ex, made, monkeypatch):

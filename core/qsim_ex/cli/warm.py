@@ -64,8 +64,12 @@ def _warmed(
     """Compile the kernels of one file's circuit."""
     circuit, _ = read(path, task, options.limits(args))
     task.stage(f"planning {path.name}")
-    steps = [step for plan in preview.plans(circuit, chosen, gpu) for step in plan.steps]
-    texts = beforehand.texts(steps, PRECISIONS[chosen.precision], arch)
+    first, later = (preview.plans(circuit, chosen, gpu, again=again) for again in (False, True))
+    steps = [step for plan in later for step in plan.steps]
+    every = [step for plan in dict.fromkeys([*first, *later]) for step in plan.steps]
+    what = every, PRECISIONS[chosen.precision], arch
+    texts = beforehand.texts(*what)
+    beforehand.keep_entries(*what)
     task.stage(f"compiling {plural(len(texts), 'kernel')} of {path.name}")
     return Warmed(path, len(steps), beforehand.compile_all(texts, arch, task.step, task.cancel))
 

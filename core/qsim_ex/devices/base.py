@@ -199,6 +199,14 @@ class Copies(ABC):
         return "plain"
 
 
+class KeepsKernels(ABC):
+    """Can keep kernels on disk, where first runs find them."""
+
+    @abstractmethod
+    def kept_kernels(self, steps: Sequence[Step], num_bits: int, dtype: DTypeLike) -> int:
+        """Return how many kernels a run of some steps would load from disk."""
+
+
 class LoadsNumbers(ABC):
     """A device that takes all numbers of a run at once, since each transfer costs as much as a small sweep.
 

@@ -60,6 +60,11 @@ def _library() -> ctypes.CDLL:
     return library
 
 
+def built_from() -> str:
+    """Return the digest of the C++ sources that the library was built from."""
+    return str(_library().qx_digest().decode())
+
+
 @lru_cache(maxsize=1)
 def instruction_sets() -> tuple[str, ...]:
     """Return the instruction sets that this processor can run, the best first."""

@@ -39,12 +39,14 @@ class Machine:
 
     states: the largest number of all states. least: how many at a time at least, if memory holds so many, however many
     numbers they have. rows: the number of states at a time; 1: one by one, in any placement.
+    kernels_from_disk: the sweeps so far that ran by kernels from disk.
     plans: the plans of the program's segments. prepare_seconds, run_seconds: the times of preparing and running so far.
     """
 
     def __init__(self, where: Assignment, program: Program, options: Options, states: int, *, least: int = 1) -> None:
         self.where = where
         self.prepare_seconds = self.run_seconds = 0.0
+        self.kernels_from_disk = 0
         self.dtype: AmplitudeDtype = options.dtype
         self._num_wires = where.deployment.num_wires
         self._options = options
@@ -141,10 +143,11 @@ class Machine:
         """
         began, compile = perf_counter(), self._options.compile
         work = prepare(plan, operands, self.where.devices, self.dtype, compile, rows=self.rows > 1)
-        prepared = perf_counter()
+        ready = perf_counter()
         states.run(plan, work, tick)
-        self.prepare_seconds += prepared - began
-        self.run_seconds += perf_counter() - prepared
+        self.kernels_from_disk += sum(getattr(prepared, "from_disk", 0) for prepared, _ in work)
+        self.prepare_seconds += ready - began
+        self.run_seconds += perf_counter() - ready
 
     def synchronize(self, ahead: Callable[[], None] | None = None) -> None:
         """Wait until all work on the devices is done, and count the time as running time.

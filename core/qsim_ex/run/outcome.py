@@ -95,6 +95,8 @@ def _facts(run: PlannedRun, report: Mapping[str, Any], workers: Sequence[HasRun]
         **report,
         **run.facts,
     }
+    if from_disk := sum(getattr(machine, "kernels_from_disk", 0) for machine in run.machines):
+        facts["kernels_from_disk"] = from_disk
     if run.program.branches:
         facts |= {"trajectories": run.request.trajectories, "branch_points": run.program.branch_points}
     if run.program.branches or run.way.names_itself:

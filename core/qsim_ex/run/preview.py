@@ -9,6 +9,7 @@ from qsim_ex.circuit.circuit import Circuit
 from qsim_ex.circuit.observables import PauliSum
 from qsim_ex.circuit.saves import Save
 from qsim_ex.deployment.hypothetical import assign_hypothetical
+from qsim_ex.devices.base import KeepsKernels
 from qsim_ex.devices.memory import state_bytes
 from qsim_ex.display.amounts import human
 from qsim_ex.display.explanation import Explanation
@@ -43,14 +44,16 @@ if TYPE_CHECKING:
     from qsim_ex.devices.hypothetical import HypotheticalDevice, HypotheticalGpu
 
 
-def plans(circuit: Circuit, options: Options, gpu: HypotheticalGpu | None = None) -> list[Plan]:
+def plans(circuit: Circuit, options: Options, gpu: HypotheticalGpu | None = None, *, again: bool = True) -> list[Plan]:
     """Return the plans of the segments of a circuit, part by part; the device may be absent.
 
-    gpu: the one that is meant, whatever this machine has.
+    gpu: the one that is meant, whatever this machine has. again: those of a circuit that comes again; else those of its
+    first run, before which nothing is planned that takes longer than it may gain.
     """
     if _without_plans(circuit, options) is not None:
         return []
-    return [plan for part in _parts(circuit, options)[1] for plan in _planned(*part, options, gpu=gpu).plans]
+    parts = _parts(circuit, options)[1]
+    return [plan for part in parts for plan in _planned(*part, options, gpu=gpu, again=again).plans]
 
 
 class _Planned(NamedTuple):
@@ -69,6 +72,8 @@ def _planned(
     options: Options,
     machine: Cluster | None = None,
     gpu: HypotheticalGpu | None = None,
+    *,
+    again: bool = True,
 ) -> _Planned:
     """Return the plans of a circuit that is simulated as a whole, their device and their placement."""
     device, deployment = assign_hypothetical(circuit.num_qubits, options, elsewhere=machine is not None, gpu=gpu)
@@ -86,7 +91,7 @@ def _planned(
     if (
         may
         and BatchCall.of_shots(circuit, options).may_be_heavy
-        and (other := written_out(circuit.structure, own_bindings(circuit), lambda: found, where, anew, again=True))
+        and (other := written_out(circuit.structure, own_bindings(circuit), lambda: found, where, anew, again=again))
     ):
         return _Planned(other.program, planned(other.program), device, deployment, other.fact)
     return _Planned(program, found, device, deployment, "")
@@ -236,6 +241,9 @@ def _explained(
             lines.append(words + _price(program, place, circuit, options, device))
     if found and deployment.in_one_piece and device.interprets:
         lines.append(predicted_runs(found, PRECISIONS[options.precision], options.compile, rates))
+        if options.compile != "never" and isinstance(device, KeepsKernels):
+            kept = sum(device.kept_kernels(plan.steps, plan.num_wires, options.dtype) for plan in found)
+            lines += [f"on disk: the kernels of {kept} sweeps, which a first run takes"] if kept else []
     if migrates:
         lines.append(_migration(found, deployment, options, rates, interprets))
     return lines, [chart_of(plan, options.dtype, deployment, title) for plan in found]

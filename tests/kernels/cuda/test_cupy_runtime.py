@@ -77,7 +77,7 @@ def runtime(driver, tmp_path, monkeypatch):
     cuda = SimpleNamespace(Module=driver.module, driver=SimpleNamespace(CUDADriverError=CUDADriverError, **calls))
     runtime._cupy = SimpleNamespace(cuda=cuda)
     runtime._device, runtime._stream = contextlib.nullcontext(), contextlib.nullcontext()
-    runtime._arch, runtime._loaded, runtime._lock = "90", OrderedDict(), threading.Lock()
+    runtime.arch, runtime._loaded, runtime._lock = "90", OrderedDict(), threading.Lock()
     return runtime
 
 

@@ -9,7 +9,7 @@ from weakref import WeakValueDictionary
 import numpy as np
 from support.cuda.emulator import call, emulate, library, wrapped
 
-from qsim_ex.kernels.cuda.runtime import KernelText
+from qsim_ex.kernels.cuda.runtime import KernelFile, KernelText
 
 DRIVER = ctypes.CFUNCTYPE(
     ctypes.c_int, ctypes.c_int64, *[ctypes.c_uint] * 7, ctypes.c_int64, ctypes.c_int64, ctypes.c_int64
@@ -30,12 +30,14 @@ class EmulatedRuntime:
     name = "gpu:emulated"
     description = "an emulated GPU"
 
-    def __init__(self, room: int = 32_764, free: int = 1 << 30, tensor: bool = False) -> None:
+    def __init__(self, room: int = 32_764, free: int = 1 << 30, tensor: bool = False, arch: str = "") -> None:
         self.room = room
+        self.arch = arch
         self.tensor = tensor
         self.free = free
         self.backwards = False
         self.compiled: list[KernelText] = []
+        self.taken: dict[KernelFile, KernelText] = {}
         self.status = 0
         self.natively_launched = 0
         self.reached: list[int] = []
@@ -72,15 +74,24 @@ class EmulatedRuntime:
         assert (array.dtype, array.shape) == (source.dtype, source.shape)
         array[...] = source
 
-    def at_hand(self, text: KernelText) -> bool:
-        """Whether this text was compiled before."""
-        return text in self.compiled
+    def at_hand(self, text: Any) -> bool:
+        """Whether this text was compiled before, or was on disk."""
+        return text in self.compiled or text in self.taken
+
+    def begin(self, texts: Any) -> None:
+        """They are compiled when they are asked for."""
+
+    def take(self, file: KernelFile, code: bytes) -> None:
+        """Take what is on disk: "machine code" is a text here."""
+        self.taken[file] = KernelText(code.decode(), file.name)
 
     def kernels(self, texts: Any) -> list[Any]:
         """Compile with g++."""
         found = []
         for text in texts:
-            if text not in self.compiled:
+            if isinstance(text, KernelFile):
+                text = self.taken[text]
+            elif text not in self.compiled:
                 self.compiled.append(text)
             level = "-O0" if text.name == "sweep" else "-O1"
             found.append(Kernel(library(wrapped(text.code, text.name, "launch"), level).launch))

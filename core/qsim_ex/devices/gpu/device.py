@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from qsim_ex.circuit.ops import When
-from qsim_ex.devices.base import Buffer, CopyQueue, LoadsNumbers
+from qsim_ex.devices.base import Buffer, CopyQueue, KeepsKernels, LoadsNumbers
 from qsim_ex.devices.drawing import Drawing, DrawsShots
 from qsim_ex.devices.gpu import shared
 from qsim_ex.devices.gpu.adjoint import GpuAdjoints
@@ -43,7 +43,7 @@ else:
     wide = later("qsim_ex.kernels.cuda.fixed.wide")
 
 
-class GpuDevice(GpuBatches, GpuAdjoints, LoadsNumbers, DrawsShots, SharesMemory):
+class GpuDevice(GpuBatches, GpuAdjoints, LoadsNumbers, KeepsKernels, DrawsShots, SharesMemory):
     """One NVIDIA GPU.
 
     device_id: the driver's number of the GPU.
@@ -141,6 +141,10 @@ class GpuDevice(GpuBatches, GpuAdjoints, LoadsNumbers, DrawsShots, SharesMemory)
             self._runtime.kernels([*interpreter.texts(precision), *fixed.first(precision, fixed.OF_FIRST_RUNS)])
         except Exception as error:  # noqa: BLE001 - the run that needs one of them raises it
             LOGGER.debug("the kernels of first runs could not be loaded beforehand: %s", error)
+
+    def kept_kernels(self, steps: Sequence[Step], num_bits: int, dtype: DTypeLike) -> int:
+        """Return how many kernels a run of some steps would load from disk."""
+        return self._sweeps.kept(steps, num_bits, BY_DTYPE[np.dtype(dtype)])
 
     def load(self, prepared: PreparedSweeps, numbers: Bound) -> Loaded:
         """Send all numbers of a run to the device in one transfer, and return them."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections import OrderedDict, deque
 from collections.abc import Callable, Sequence
-from typing import Any, NoReturn
+from typing import Any
 from weakref import WeakSet
 
 import numpy as np
@@ -16,9 +16,10 @@ from qsim_ex.errors import OutOfMemory
 from qsim_ex.kernels import fork
 from qsim_ex.kernels.cuda.background import Background
 from qsim_ex.kernels.cuda.compile import compilation, shipped
+from qsim_ex.kernels.cuda.cupy_context import Here, Lost
 from qsim_ex.kernels.cuda.driver import find_gpu, launcher
 from qsim_ex.kernels.cuda.launch.arguments import frame
-from qsim_ex.kernels.cuda.runtime import TENSOR, Array, HostArray, KernelText, LoadedKernel
+from qsim_ex.kernels.cuda.runtime import TENSOR, Array, HostArray, KernelFile, KernelId, KernelText, LoadedKernel
 from qsim_ex.kernels.cuda.staging import stage
 from qsim_ex.precision import AmplitudeDtype
 
@@ -44,21 +45,21 @@ class CupyRuntime:
         self.device = self._device = self._cupy.cuda.Device(device_id)
         self._stream = stream
         self._allocator = allocator
-        self._arch = self._device.compute_capability
+        self.arch: str = self._device.compute_capability
         self._launch = self._cupy.cuda.driver.launchKernel
-        self._loaded: OrderedDict[KernelText, LoadedKernel] = OrderedDict()
+        self._loaded: OrderedDict[KernelId, LoadedKernel] = OrderedDict()
         self._staged: deque[tuple[Any, Any]] = deque()
         self._background = Background()
         self._lock = fork.lock()
         _runtimes.add(self)
         self.name = f"gpu:{device_id}"
         self.description = self._cupy.cuda.runtime.getDeviceProperties(device_id)["name"].decode()
-        self.tensor = self._arch in TENSOR
+        self.tensor = self.arch in TENSOR
         self.room = 32_764 if self._cupy.cuda.runtime.driverGetVersion() >= 12_010 else 4_096
 
-    def _here(self) -> _Here:
+    def _here(self) -> Here:
         """Return a context in which the device and the stream are current."""
-        return _Here(self._device, self.queue())
+        return Here(self._device, self.queue())
 
     def queue(self) -> Any:
         """Return the stream on which work is queued now."""
@@ -133,35 +134,55 @@ class CupyRuntime:
         with self._here() as stream:
             array.data.copy_from_device_async(source.data, source.nbytes, stream)
 
-    def at_hand(self, text: KernelText) -> bool:
+    def at_hand(self, text: KernelId) -> bool:
         """Return whether a kernel is loaded or on disk."""
-        return text in self._loaded or compilation.at_hand(text.code, self._arch)
+        if text in self._loaded:
+            return True
+        return (
+            compilation.is_stored(text.file)
+            if isinstance(text, KernelFile)
+            else compilation.at_hand(text.code, self.arch)
+        )
 
-    def begin(self, texts: Sequence[KernelText]) -> None:
+    def begin(self, texts: Sequence[KernelId]) -> None:
         """Start to compile kernels that are needed soon, in the background."""
-        compilation.begin([text.code for text in texts], self._arch)
+        compilation.begin([text.code for text in texts if isinstance(text, KernelText)], self.arch)
 
-    def kernels(self, texts: Sequence[KernelText]) -> list[LoadedKernel]:
-        """Compile kernels, where needed at the same time, and load them."""
+    def kernels(self, texts: Sequence[KernelId]) -> list[LoadedKernel]:
+        """Compile kernels, where needed at the same time, and load them; see `Runtime`."""
         with self._lock:
             missing = [text for text in dict.fromkeys(texts) if text not in self._loaded]
             if not missing and len(texts) == 1:  # a fixed kernel, which is requested at every call
                 self._loaded.move_to_end(texts[0])
                 return [self._loaded[texts[0]]]
-        codes = compilation.machine_codes([text.code for text in missing], self._arch)
+        for file in missing:
+            if isinstance(file, KernelFile):
+                self.take(file, compilation.kept(file.file))
+        new = [text for text in missing if isinstance(text, KernelText)]
+        codes = compilation.machine_codes([text.code for text in new], self.arch)
         with self._here():
-            for text, code in zip(missing, codes, strict=True):
+            for text, code in zip(new, codes, strict=True):
                 function = self._load(text, code)
                 with self._lock:
                     self._loaded.setdefault(text, function)
         with self._lock:
             found = []
-            for text in texts:
-                self._loaded.move_to_end(text)
-                found.append(self._loaded[text])
+            for one in texts:
+                self._loaded.move_to_end(one)
+                found.append(self._loaded[one])
             while len(self._loaded) > max(KEPT_KERNELS, len(texts)):
                 self._loaded.popitem(last=False)
         return found
+
+    def take(self, file: KernelFile, code: bytes) -> None:
+        """Load machine code that was read from disk."""
+        with self._lock:
+            if file in self._loaded:
+                return
+        with self._here():
+            function = self._function(file.name, code)
+        with self._lock:
+            self._loaded.setdefault(file, function)
 
     def later(self, work: Callable[[], object]) -> None:
         """Do some work in the background, one after another."""
@@ -173,16 +194,16 @@ class CupyRuntime:
         Such a driver is older than the compiler that the package was built with; the installed compiler fits it.
         """
         try:
-            return self._function(text, code)
+            return self._function(text.name, code)
         except self._cupy.cuda.driver.CUDADriverError as error:
-            if error.status not in _REFUSALS or not shipped.refuse(text.code, self._arch, str(error)):
+            if error.status not in _REFUSALS or not shipped.refuse(text.code, self.arch, str(error)):
                 raise
-        return self._function(text, compilation.machine_code(text.code, self._arch))
+        return self._function(text.name, compilation.machine_code(text.code, self.arch))
 
-    def _function(self, text: KernelText, code: bytes) -> LoadedKernel:
+    def _function(self, name: str, code: bytes) -> LoadedKernel:
         module = self._cupy.cuda.Module()
         module.load(code)
-        function = module.get_function(text.name)
+        function = module.get_function(name)
         driver = self._cupy.cuda.driver
         driver.funcGetAttribute(driver.CU_FUNC_ATTRIBUTE_NUM_REGS, function.ptr)  # else it is loaded when it first runs
         return function
@@ -256,41 +277,12 @@ class CupyRuntime:
                 stream.synchronize()
 
 
-class _Here:
-    """A context that makes a device and a stream current; a class, since it is entered at every launch."""
-
-    __slots__ = ("_device", "_stream")
-
-    def __init__(self, device: Any, stream: Any) -> None:
-        self._device = device
-        self._stream = stream
-
-    def __enter__(self) -> Any:
-        self._device.__enter__()
-        self._stream.__enter__()
-        return self._stream
-
-    def __exit__(self, *error: object) -> None:
-        self._stream.__exit__(*error)
-        self._device.__exit__(*error)
-
-
-class _Lost:
-    """A replacement of CuPy, its device and the driver in a forked child."""
-
-    def __getattr__(self, name: str) -> NoReturn:
-        raise fork.cuda_lost()
-
-    def __call__(self, *_: object) -> NoReturn:
-        raise fork.cuda_lost()
-
-
 _runtimes: WeakSet[CupyRuntime] = WeakSet()
 
 
 def _lose() -> None:
     for runtime in list(_runtimes):
-        runtime.cupy = runtime._cupy = runtime._device = runtime._launch = _Lost()
+        runtime.cupy = runtime._cupy = runtime._device = runtime._launch = Lost()
 
 
 if hasattr(os, "register_at_fork"):

@@ -41,11 +41,23 @@ class KernelText(NamedTuple):
     name: str
 
 
+class KernelFile(NamedTuple):
+    """A kernel of which machine code is kept on disk: the name of the code there, and the function's name in it."""
+
+    file: str
+    name: str
+
+
+KernelId = KernelText | KernelFile
+"""What a kernel is loaded by."""
+
+
 class Runtime(Protocol):
     """A GPU for the engine. Work is queued in order; downloads wait for it."""
 
     name: str
     description: str
+    arch: str  # its compute capability, such as "90"; "" if kernels are not kept on disk by their sweeps
     room: int  # bytes that a kernel may take by value
     tensor: bool  # whether its tensor cores multiply dense blocks faster than its other units
 
@@ -70,11 +82,20 @@ class Runtime(Protocol):
     def copy(self, array: Array, source: Array) -> None:
         """Queue a copy of a contiguous array of this GPU to another of the same length and dtype."""
 
-    def at_hand(self, text: KernelText) -> bool:
+    def at_hand(self, text: KernelId) -> bool:
         """Return whether a kernel is loaded or on disk."""
 
-    def kernels(self, texts: Sequence[KernelText]) -> list[LoadedKernel]:
-        """Compile kernels, where needed at the same time, and load them."""
+    def begin(self, texts: Sequence[KernelId]) -> None:
+        """Start to compile kernels that are needed soon, in the background."""
+
+    def kernels(self, texts: Sequence[KernelId]) -> list[LoadedKernel]:
+        """Compile kernels, where needed at the same time, and load them.
+
+        Raises `DeviceError` for a `KernelFile` that is neither loaded nor on disk.
+        """
+
+    def take(self, file: KernelFile, code: bytes) -> None:
+        """Load machine code that was read from disk."""
 
     def later(self, work: Callable[[], object]) -> None:
         """Do some work in the background, one after another."""

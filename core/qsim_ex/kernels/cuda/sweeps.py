@@ -12,13 +12,16 @@ from numpy.typing import NDArray
 
 from qsim_ex.kernels import fork
 from qsim_ex.kernels.cuda.compile.choosing import KEPT, KernelChooser, remember, text_of
+from qsim_ex.kernels.cuda.compile.kernel_index import KernelIndex
 from qsim_ex.kernels.cuda.interpret import interpreter
 from qsim_ex.kernels.cuda.interpret.programs import program_of
 from qsim_ex.kernels.cuda.launch.launches import LaunchList
 from qsim_ex.kernels.cuda.launch.layout import laid_out
 from qsim_ex.kernels.cuda.launch.loading import Loaded, NumberLoader, SweepNumbers, give
+from qsim_ex.kernels.cuda.launch.portions import PortionedLaunches
 from qsim_ex.kernels.cuda.runtime import Array, ByValue, Runtime
 from qsim_ex.kernels.cuda.sweep_launch import CompiledSweep, InterpretedFromMemory, InterpretedSweep, SweepLaunch
+from qsim_ex.kernels.cuda.taking_run import TakingRun
 from qsim_ex.kernels.cuda.write.kernel import Kernel
 from qsim_ex.later import later
 from qsim_ex.precision import Precision
@@ -46,6 +49,7 @@ class PreparedSweeps:
     arrays: those of the compiled plan, if these are all its steps: then native code lays out its launches once, and
         kernels are chosen behind the launches of a run. choose: does so for the run that was prepared last, until its
         numbers are loaded. numbers: those of the plan that ran last.
+    first: what takes kernels in the first run, until that is loaded. taken: what did so in the run loaded last.
     """
 
     steps: tuple[Step, ...]
@@ -62,6 +66,8 @@ class PreparedSweeps:
     at_once: LaunchList | None = None
     real: type = field(init=False)
     numbers: Coefficients | None = None
+    first: Callable[[PlanArrays], TakingRun] | None = None
+    taken: TakingRun | None = None
 
     def __post_init__(self) -> None:
         self.real = self.precision.storage.real.type
@@ -71,6 +77,13 @@ class PreparedSweeps:
     def compiled(self) -> int:
         """The number of sweeps that run as kernels of their own."""
         return sum(isinstance(launch, CompiledSweep) for launch in self.launches.values())
+
+    @property
+    def from_disk(self) -> int:
+        """The number of those whose machine code was on disk, in the run that was loaded last."""
+        if self.taken is not None:
+            return self.taken.from_disk
+        return sum(isinstance(one, CompiledSweep) and bool(one.kernel.file) for one in self.launches.values())
 
     def knows(self, sweep: Sweep) -> bool:
         """Return whether a sweep is one of these steps."""
@@ -87,13 +100,25 @@ class PreparedSweeps:
     def load(self, runtime: Runtime, numbers: Bound) -> Loaded:
         """Return the numbers of all steps."""
         choose, self.choose = self.choose, None
-        self.lay_out(runtime, numbers.numbers)
-        if self.at_once is not None and numbers.numbers is self.numbers:
-            return Loaded(runtime, numbers, self.at_once, lambda: self._loader_of(numbers.numbers), choose)
+        launches = self._in_portions(numbers.numbers)
+        if launches is None:
+            self.lay_out(runtime, numbers.numbers)
+            launches = self.at_once if numbers.numbers is self.numbers else None
+        if launches is not None:
+            return Loaded(runtime, numbers, launches, lambda: self._loader_of(numbers.numbers), choose)
         if choose is not None:
             choose()
         loader = self._loader_of(numbers.numbers)
         return Loaded(runtime, numbers, None, lambda: loader)
+
+    def _in_portions(self, numbers: Coefficients) -> PortionedLaunches | LaunchList | None:
+        """Return the launches of a first run that takes kernels; None for another run, which keeps its launches."""
+        first, self.first, self.taken, arrays = self.first, None, None, self.arrays
+        of_numbers: object = getattr(numbers, "arrays", None)
+        if first is None or of_numbers is not arrays or arrays is None:
+            return None
+        self.taken, self.numbers = first(arrays), numbers
+        return self.taken.launches()
 
     def lay_out(self, runtime: Runtime, numbers: Coefficients | None) -> bool:
         """Lay out all launches for a plan's numbers; return whether that was not done before."""
@@ -130,7 +155,8 @@ class Sweeps:
     def __init__(self, runtime: Runtime) -> None:
         self._runtime = runtime
         self._plans: OrderedDict[tuple[object, ...], PreparedSweeps] = OrderedDict()
-        self._choosing = KernelChooser(runtime, self._emitted, self._take_over)
+        index = KernelIndex(runtime.arch, runtime.room, runtime.tensor) if runtime.arch else None
+        self._choosing = KernelChooser(runtime, self._emitted, self._take_over, index)
         self._interpreted: OrderedDict[tuple[Key, Precision], InterpretedSweep | InterpretedFromMemory] = OrderedDict()
         self._lock = fork.reentrant_lock()
 
@@ -150,16 +176,25 @@ class Sweeps:
             remember(self._plans, key, prepared)
             return prepared
 
+    def kept(self, steps: Sequence[Step], num_bits: int, precision: Precision) -> int:
+        """Return how many kernels a run of these steps would load from disk."""
+        return self._choosing.kept(_sweeps_of(steps), num_bits, precision)
+
     def _prepare(
         self, steps: tuple[Step, ...], num_bits: int, precision: Precision, compile: str, known: PreparedSweeps | None
     ) -> PreparedSweeps:
         sweeps = _sweeps_of(steps)
         changes = self._choosing.changes
-        if compile == "auto" and (known is None or known.at_once is not None):
+        if compile == "auto" and (known is None or known.arrays is not None or known.at_once is not None):
             made = known or self._with_kernels(steps, num_bits, precision, compile, [None] * len(sweeps))
             if (made.arrays or made.at_once) and not any(self._choosing.ready(sweeps, precision)):
                 made.choose = lambda: self._choose(made, sweeps, changes)  # the GPU need not wait for that
+                if known is None:
+                    what = steps, num_bits, precision
+                    made.first = lambda arrays: TakingRun(self._runtime, self._choosing, arrays, *what)
                 return made
+            if known is None:  # it is queued step by step, or kernels of other plans are there
+                self._choosing.load(sweeps, num_bits, precision)
         kernels = self._choosing.kernels(sweeps, num_bits, precision, compile)
         waits = self._choosing.waits(sweeps, precision)
         if known is None or known.compiled != sum(kernel is not None for kernel in kernels):
@@ -172,6 +207,8 @@ class Sweeps:
         with self._lock:
             self._choosing.kernels(sweeps, made.num_bits, made.precision, made.compile)
             made.changes = changes if self._choosing.waits(sweeps, made.precision) else None
+            if made.from_disk:
+                self._choosing.tell()
 
     def _with_kernels(
         self, steps: tuple[Step, ...], num_bits: int, precision: Precision, compile: str, kernels: list[Kernel | None]

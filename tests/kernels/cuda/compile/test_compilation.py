@@ -124,7 +124,7 @@ def test_threads_that_store_at_once_prune_once(monkeypatch):
     monkeypatch.setattr(Path, "glob", slow)
     with ThreadPoolExecutor(4) as pool:
         list(pool.map(compilation.store, "abcd", [b"code"] * 4))
-    assert looks == ["*.cubin"]
+    assert looks == ["*.cubin", "*.sweep"]
 
 
 def test_the_log_is_read():

@@ -1,7 +1,8 @@
 """Kernels that are compiled before anybody runs them, for GPUs that need not be here.
 
 A kernel's text, and so its place in the cache, depends on the sweep, the precision, the room for arguments, and on
-whether dense blocks run on tensor cores: nothing else of a GPU. A run that wants the kernel finds it there.
+whether dense blocks run on tensor cores: nothing else of a GPU. A run that wants the kernel finds it there, by its
+sweep (`kernel_index`) or by its text.
 """
 
 from __future__ import annotations
@@ -14,9 +15,11 @@ from typing import NamedTuple
 from qsim_ex.errors import Cancelled, DeviceError
 from qsim_ex.kernels import cache_folder
 from qsim_ex.kernels.cuda.compile import compilation
+from qsim_ex.kernels.cuda.compile.kernel_index import KernelIndex
 from qsim_ex.kernels.cuda.runtime import TENSOR
 from qsim_ex.kernels.cuda.write.emit import ROOM, emit
 from qsim_ex.precision import Precision
+from qsim_ex.steps.compiled import key_of
 from qsim_ex.steps.step import Step, Sweep
 
 
@@ -37,6 +40,14 @@ def texts(steps: Iterable[Step], precision: Precision, arch: str) -> list[str]:
     sweeps = [step for step in steps if isinstance(step, Sweep)]
     kernels = [emit(sweep, precision, ROOM, tensor=multiplies(arch)) for sweep in sweeps]
     return list(dict.fromkeys(kernel.code for kernel in kernels))
+
+
+def keep_entries(steps: Iterable[Step], precision: Precision, arch: str) -> None:
+    """Keep the entries by which a run finds the kernels of some steps' sweeps without writing their texts."""
+    index = KernelIndex(arch, ROOM, multiplies(arch))
+    for sweep in (step for step in steps if isinstance(step, Sweep)):
+        kernel = emit(sweep, precision, ROOM, tensor=multiplies(arch))
+        index.keep(key_of(sweep), precision, kernel, compilation.key(kernel.code, arch))
 
 
 def compile_all(codes: Sequence[str], arch: str, step: Callable[[int, int], None], cancel: Event) -> KernelCount:

@@ -18,6 +18,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from qsim_ex import thresholds
 from qsim_ex.precision import Precision
 
 RETURNS = 2
@@ -56,6 +57,11 @@ class CandidateSweep(NamedTuple):
 def extra_seconds(bits: int, precision: Precision) -> float:
     """Return the time by which interpreting a sweep over 2^bits amplitudes is slower than its compiled kernel."""
     return LAUNCH_SECONDS + (SLOWDOWN - 1) * precision.storage.nbytes(2 << bits) / BYTES_PER_SECOND
+
+
+def loads(bits: int, precision: Precision) -> bool:
+    """Return whether a run that has to load a sweep's kernel from disk gains by it."""
+    return 1e6 * extra_seconds(bits, precision) > thresholds.now.loaded_microseconds
 
 
 def choose(candidates: Sequence[CandidateSweep], precision: Precision, cores: int) -> tuple[bool, ...]:

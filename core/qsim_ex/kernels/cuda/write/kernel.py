@@ -22,6 +22,7 @@ class Kernel:
     values, table: takes (see `packing`) of the numbers given by value and of the buffer in global memory.
     pivots: what the host changes of the numbers given by value; see `kernels.cuda.launch.pivoted`.
     tiles: the number of tiles of one block; 1 except for batches of small states.
+    file: the name of its machine code on disk, if it was found there by its sweep; then the source was not written.
     """
 
     source: str
@@ -31,6 +32,7 @@ class Kernel:
     table: NDArray[np.int64]
     pivots: NDArray[np.int32] = field(default_factory=lambda: NO_PIVOTS)
     tiles: int = 1
+    file: str = ""
 
     @property
     def code(self) -> str:
