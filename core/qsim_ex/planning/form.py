@@ -99,10 +99,13 @@ def form_of(circuit: Circuit, tolerance: float = TOLERANCE, *, zeros: bool = Fal
     return made.form()
 
 
-def begun(circuit: Circuit, tolerance: float, most: int, zeros: bool) -> FormInMaking:
+def begun(
+    circuit: Circuit, tolerance: float, most: int, zeros: bool, *, only_read: bool = False
+) -> FormInMaking:
     """Return the form of a circuit in the making, one for all of its bindings.
 
-    most: of its rotations and blocks, once all is read. zeros: as `form_of` takes it.
+    most: of its rotations and blocks, once all is read. zeros: as `form_of` takes it. only_read: whether it ends when
+    all is read; such a form has no rotations and no operator, and all that is written of it is what was read.
     """
     if not circuit.structure.only_gates:
         raise NotSupported("expected a circuit of gates alone, got other instructions; take the form of its gates.")
@@ -112,7 +115,7 @@ def begun(circuit: Circuit, tolerance: float, most: int, zeros: bool) -> FormInM
         )
     instructions = cast(tuple[Unitary, ...], circuit.instructions)
     return FormInMaking(
-        instructions, np.ascontiguousarray(circuit.operands), circuit.num_qubits, tolerance, most, zeros
+        instructions, np.ascontiguousarray(circuit.operands), circuit.num_qubits, tolerance, most, zeros, only_read
     )
 
 
@@ -132,6 +135,7 @@ class FormInMaking:
         tolerance: float,
         most: int,
         zeros: bool,
+        only_read: bool = False,
     ) -> None:
         self._free = function("form_free")
         ops, types = as_ops(instructions)
@@ -146,6 +150,7 @@ class FormInMaking:
             tolerance,
             most,
             zeros,
+            only_read,
         )
 
     def run(self) -> bool:

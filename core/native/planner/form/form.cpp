@@ -22,9 +22,10 @@ std::uint64_t mixed_in(std::uint64_t key, std::uint64_t more) { return plan::mix
 }  // namespace
 
 Form::Form(std::unique_ptr<plan::Reader> reader, const Complex* operands, Int samples, Int stride, int wires,
-           double tolerance, Int most, bool zeros)
+           double tolerance, Int most, bool zeros, bool only_read)
     : reader_(std::move(reader)), operands_(operands), samples_(static_cast<std::size_t>(samples)),
-      stride_(static_cast<std::size_t>(stride)), tolerance_(tolerance), most_(most), frame_(wires),
+      stride_(static_cast<std::size_t>(stride)), tolerance_(tolerance), most_(most),
+      only_read_(only_read), frame_(wires),
       layers_(new Layers(frame_, tolerance, true)), on_zeros_(zeros) {
     if (zeros) key = mixed_in(key, zeros);
 }
@@ -43,7 +44,7 @@ Form::State Form::advance() {
     const auto stopped = [&] { return state_ == State::refused || state_ == State::varies; };
     for (int k = 0; state_ == State::add && k < thresholds.instructions_at_once; ++k) {
         if (row_ == circuit_.rows.size()) {
-            state_ = reader_->done() ? State::again : State::read;
+            state_ = !reader_->done() ? State::read : only_read_ ? State::done : State::again;
             read_phase = frame_.phase;
             break;
         }
@@ -173,6 +174,7 @@ void Form::add_rotation(const Instruction& of, const LocalPauli& about, const An
     each(about.z, [&](int wire) { on.z |= unit(of.mixes[wire]); });
     each(about.reads, [&](int number) { on.z ^= read[number]; });
     if (!blocked_) read_in_order.push_back({on, angle});
+    if (only_read_) return;
     Angle left = angle;
     if (!angle.varies()) {
         const SplitAngle split = split_angle(angle.value, tolerance_);
@@ -187,6 +189,7 @@ void Form::add_rotation(const Instruction& of, const LocalPauli& about, const An
 void Form::add_block(const Instruction& of) {
     blocked_ = true;
     read_in_order = {};
+    if (only_read_) return void(state_ = State::too_many);
     std::vector<SignedPauli> images;
     const auto add = [&](const Pauli& of) { images.push_back(frame_.tableau.image(of)); };
     for (int k = 0; k < of.row->num_mixes; ++k) add({unit(of.mixes[k]), 0});
@@ -307,13 +310,13 @@ qx::Int advanced(Form& made) {
 
 // Returns the form in the making of a tuple of operations on so many wires, at most 64; 0 if they cannot be read, and then a
 // Python exception is raised. types: as `plan_begin` takes them. operands: complex numbers [samples, stride], which stay
-// where they are. most: as `Form` takes it.
+// where they are. most, zeros, only_read: as `Form` takes them.
 QX_EXPORT(form_begin, (qx::python::Object* ops, const qx::Int* types, const void* operands, qx::Int samples, qx::Int stride,
-                       qx::Int wires, double tolerance, qx::Int most, qx::Int zeros)) {
+                       qx::Int wires, double tolerance, qx::Int most, qx::Int zeros, qx::Int only_read)) {
     return Owned<Form>::make([&]() -> Form* {
         auto reader = std::make_unique<qx::plan::Reader>(ops, types);
         auto made = std::make_unique<Form>(std::move(reader), static_cast<const qx::form::Complex*>(operands), samples,
-                                           stride, static_cast<int>(wires), tolerance, most, zeros != 0);
+                                           stride, static_cast<int>(wires), tolerance, most, zeros != 0, only_read != 0);
         return made->read() ? made.release() : nullptr;
     });
 }

@@ -41,9 +41,9 @@ class Form {
     // some bindings. tolerance: what an angle, or a matrix, may be off. most: how many rotations there may be once all is
     // read, and twice as many on the way. There may be no blocks then, and as the circuit is read at most two rotations for
     // each instruction on several wires, and `rotations_ahead` more for each wire; negative for no limit. zeros: whether it
-    // has to be the circuit on |0…0⟩ alone.
+    // has to be the circuit on |0…0⟩ alone. only_read: whether it is done when all is read, without its list and operator.
     Form(std::unique_ptr<plan::Reader> reader, const Complex* operands, Int samples, Int stride, int wires, double tolerance,
-         Int most, bool zeros);
+         Int most, bool zeros, bool only_read);
 
     // `refused`: an instruction makes a state, and has no form. `too_many`: there are too many rotations, or a block.
     // `varies`: an instruction differs among bindings in more than phases.
@@ -98,6 +98,7 @@ class Form {
     std::size_t samples_, stride_;
     double tolerance_;
     Int most_;
+    bool only_read_;
     State state_ = State::read;
     plan::PlanContext context_;
     plan::Circuit circuit_;  // the part that was read last
