@@ -19,7 +19,7 @@ from qsim_ex.circuit.structure import structure_of
 from qsim_ex.planning.written import Manner, WrittenCircuit
 from qsim_ex.run import pipeline
 from qsim_ex.run import written_out as module
-from qsim_ex.run.written_out import Where
+from qsim_ex.run.where import Where
 from qsim_ex.steps import Plan
 from tools.fuzz.thresholds import WRITTEN
 from tools.golden_counts import FAMILIES

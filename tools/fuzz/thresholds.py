@@ -34,6 +34,8 @@ DRAWN: Mapping[str, tuple[int, ...]] = {
     "written_percent": (0, 1 << 40),
     "change_microseconds": (0, 1),
     "planned_microseconds": (0, 1 << 30),
+    "between_microseconds": (0, 1 << 30),
+    "gate_nanoseconds": (0, 1 << 40),
     "gates_of_a_rotation": (0, 1),
     "written_rotations": (0, 2),
     "written_bindings": (1, 2),
@@ -161,7 +163,7 @@ _SELDOM_MET = (
     # of planning, and of the form
     "pieces_at_once", "divided_pieces", "compared_pieces", "compared_bits", "scheduled_pieces", "parity_candidates",
     "layer_strings", "layers_asked", "layers_looked_at", "items_moved", "selectors",
-    "rotations_ahead", "planned_microseconds",
+    "rotations_ahead", "planned_microseconds", "between_microseconds", "gate_nanoseconds",
     # of ranks, copies and files
     "group_bytes", "rank_piece_bytes", "direct_bytes", "summed_bytes", "slice_message_bytes", "mapped_bytes",
     "pieces_of_a_part", "reached_at_once", "reached_runs", "rehearsed_slices", "plan_parts", "written_parts",
@@ -186,6 +188,7 @@ WRITTEN = {
     "written_percent": 1 << 40,
     "change_microseconds": 0,
     "planned_microseconds": 0,
+    "between_microseconds": 0,
     "gates_of_a_rotation": 0,
 }
 """Those with which what is written out of a form runs in place of its circuit."""

@@ -99,9 +99,7 @@ def form_of(circuit: Circuit, tolerance: float = TOLERANCE, *, zeros: bool = Fal
     return made.form()
 
 
-def begun(
-    circuit: Circuit, tolerance: float, most: int, zeros: bool, *, only_read: bool = False
-) -> FormInMaking:
+def begun(circuit: Circuit, tolerance: float, most: int, zeros: bool, *, only_read: bool = False) -> FormInMaking:
     """Return the form of a circuit in the making, one for all of its bindings.
 
     most: of its rotations and blocks, once all is read. zeros: as `form_of` takes it. only_read: whether it ends when

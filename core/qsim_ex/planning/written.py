@@ -10,7 +10,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from enum import IntEnum
 from functools import lru_cache, partial
-from typing import cast
+from threading import Lock
+from typing import NamedTuple, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,15 +21,25 @@ from qsim_ex.circuit.circuit import Circuit
 from qsim_ex.circuit.ops import ALWAYS, Entry, Op, When, mask_of, wires_of
 from qsim_ex.circuit.structure import Structure, structure_of
 from qsim_ex.native.library import address, function
-from qsim_ex.planning.compiled import worked
 from qsim_ex.planning.form import TOLERANCE, UNBOUNDED, FormInMaking, begun
+from qsim_ex.planning.writer import Writer, phases
 from qsim_ex.planning.written_numbers import Combinations, Complex, WrittenNumbers
 from qsim_ex.planning.written_rotations import Condition, RotationEntries, RotationPart, rotation
 
 Integers = NDArray[np.int64]
 
-NO_LIMIT = 1 << 62
-"""Microseconds of a run that allow any number of changes of the frame."""
+
+class Limits(NamedTuple):
+    """How much a form may be so that it is written.
+
+    rotations: the most that it may have; UNBOUNDED for any number. microseconds: the length of the run in whose place
+    it is written; where the frame changes more often than that allows (`change_microseconds`), it is given up. read:
+    the most rotations that a circuit may be, quarter turns, too, of which what stands between its gates is written.
+    """
+
+    rotations: int = UNBOUNDED
+    microseconds: int = 1 << 62
+    read: int = UNBOUNDED
 
 
 class Manner(IntEnum):
@@ -46,19 +57,54 @@ class Manner(IntEnum):
     BETWEEN = 4
 
 
-@dataclass(frozen=True, eq=False, slots=True)
-class WrittenCircuit:
-    """What is written out of a form: a structure, and how its numbers follow from those of the circuit.
-
-    last: where the gates begin that are the Clifford operator at the end. Behind them stands a global phase.
-    manner: in which it is written. again: writes the same form in another manner; None if the frame changes too often.
-    """
+class Parts(NamedTuple):
+    """What a written circuit is made of; see its properties."""
 
     structure: Structure
     numbers: WrittenNumbers
     last: int
+
+
+@dataclass(frozen=True, eq=False)
+class WrittenCircuit:
+    """What is written out of a form: a structure, and how its numbers follow from those of the circuit.
+
+    num_gates: how many there are, about. manner: in which it is written. again: writes the same in another manner; None
+        if the form is more than some limits allow, or has blocks. made: makes the parts of what native code has
+        written, once, when one of them is asked for.
+    """
+
+    num_gates: int
     manner: Manner
-    again: Callable[[Manner], WrittenCircuit | None] = field(repr=False)
+    again: Callable[[Manner, Limits], WrittenCircuit | None] = field(repr=False)
+    made: Callable[[], Parts] = field(repr=False)
+
+    _kept: list[Parts] = field(default_factory=list, init=False, repr=False)
+    _lock: Lock = field(default_factory=Lock, init=False, repr=False)
+
+    @property
+    def parts(self) -> Parts:
+        """The parts, which are made now or were before."""
+        if not self._kept:
+            with self._lock:
+                if not self._kept:
+                    self._kept.append(self.made())
+        return self._kept[0]
+
+    @property
+    def structure(self) -> Structure:
+        """The structure."""
+        return self.parts.structure
+
+    @property
+    def numbers(self) -> WrittenNumbers:
+        """Its numbers, as a function of those of the circuit."""
+        return self.parts.numbers
+
+    @property
+    def last(self) -> int:
+        """Where the gates begin that are the Clifford operator at the end; behind them stands a global phase."""
+        return self.parts.last
 
     def circuit(self, operands: NDArray[np.complex128]) -> Circuit:
         """Return the circuit for some bindings, given by their operands, which fit."""
@@ -83,8 +129,7 @@ def written_out(
     circuit: Circuit,
     tolerance: float = TOLERANCE,
     *,
-    most_rotations: int = UNBOUNDED,
-    microseconds: int = NO_LIMIT,
+    limits: Limits = Limits(),  # noqa: B008  (it is immutable)
     manner: Manner = Manner.LOCAL,
     zeros: bool = False,
 ) -> WrittenCircuit | None:
@@ -93,35 +138,42 @@ def written_out(
     They are H, S, S†, X, Z, CX, CZ and SWAP, and rotations about Pauli strings that flip two wires at most, in a
     Clifford frame that changes where rotations need it. What is written is the same in whatever basis the circuit is
     given, if its form is. It is one circuit for all bindings of the given one. Arguments and errors are those of
-    `form_of`. None if the form has blocks or more rotations than `most_rotations`, or if a matrix differs among
-    bindings in its eigenvectors. Where the frame changes more often than a run of so many microseconds allows
-    (`change_microseconds`), what is written is in the manner BETWEEN.
+    `form_of`. None if the form has blocks or more rotations than it may, or if a matrix differs among bindings in its
+    eigenvectors. Where the frame changes too often, what is written is in the manner BETWEEN. Of a circuit that is
+    written in that from the beginning no form is found before another manner is asked for.
     """
-    made = begun(circuit, tolerance, most_rotations, zeros)
-    if not made.run() or made.counts()[1]:
-        return None
-    written = _FormWritten(made, circuit.operands[0].copy(), tolerance, microseconds)
-    return written(manner) or written(Manner.BETWEEN)
+    gates = _Gates(circuit, circuit.operands[0].copy(), tolerance, zeros)
+    return gates(manner, limits) or (gates(Manner.BETWEEN, limits) if gates.form else None)
 
 
-class _FormWritten:
-    """A form without blocks that is written out, in one manner or several."""
+class _Gates:
+    """The gates of a circuit, which are written out in one manner or several. It may be asked by several threads."""
 
-    def __init__(self, made: FormInMaking, operands: Complex, tolerance: float, microseconds: int) -> None:
-        self._made, self._microseconds = made, microseconds
-        self._numbers = partial(WrittenNumbers, operands, *_phases(made), tolerance)
+    def __init__(self, circuit: Circuit, operands: Complex, tolerance: float, zeros: bool) -> None:
+        self._given, self._operands, self._tolerance, self._zeros = circuit, operands, tolerance, zeros
+        self._lock, self.form = Lock(), cast("FormInMaking | None", None)
 
-    def __call__(self, manner: Manner) -> WrittenCircuit | None:
-        """Return what is written in a manner; None if the frame changes too often."""
-        writer = function("writer_begin")(self._made.handle, self._microseconds, manner)
-        try:
-            return None if worked(writer, "writer") else self._read(writer, manner)
-        finally:
-            function("writer_free")(writer)
+    def __call__(self, manner: Manner, limits: Limits) -> WrittenCircuit | None:
+        """Return what is written in a manner; None if it cannot be, or is more than the limits allow."""
+        if manner is Manner.BETWEEN and self.form is None:  # which needs no more than what was read
+            made = self._made(limits.read // 2, only_read=True)
+        else:
+            with self._lock:
+                made = self.form = self.form or self._made(limits.rotations)
+        if made is None:
+            return None
+        writer = Writer(made, limits.microseconds, manner)
+        if not writer.run():
+            return None
+        return WrittenCircuit(writer.count(), manner, self, partial(self._read, writer))
 
-    def _read(self, writer: int, manner: Manner) -> WrittenCircuit:
+    def _made(self, most: int, *, only_read: bool = False) -> FormInMaking | None:
+        made = begun(self._given, self._tolerance, most, self._zeros, only_read=only_read)
+        return made if made.run() and not made.counts()[1] else None
+
+    def _read(self, writing: Writer) -> Parts:
         """Return what a writer has written."""
-        count = int(function("writer_count")(writer))
+        writer, made, count = writing.handle, writing.made, writing.count()
         gates, angles = np.empty((count, 4), dtype=np.int64), np.empty(count + 1)
         function("writer_write")(writer, address(gates), address(angles))
         multiples = int(function("writer_multiples")(writer))
@@ -139,18 +191,20 @@ class _FormWritten:
             np.concatenate([angles[constant], by]),
         )
         last = int(function("writer_last")(writer))
-        parts = list(_parts(gates, angles, varies, self._conditions(writer)))
-        structure, begin = _structure(self._made.num_wires, gates.tolist(), eighths.tolist(), parts, last)
+        parts = list(_parts(gates, angles, varies, _conditions(writer)))
+        structure, begin = _structure(made.num_wires, gates.tolist(), eighths.tolist(), parts, last)
         entries = RotationEntries.of(
             (row, part) for row, number in enumerate(constant[:-1].tolist()) for part in parts[number]
         )
-        return WrittenCircuit(structure, self._numbers(sums, entries, _constants()), begin, manner, self)
+        numbers = WrittenNumbers(self._operands, *phases(made), self._tolerance, sums, entries, _constants())
+        writing.free()
+        return Parts(structure, numbers, begin)
 
-    @staticmethod
-    def _conditions(writer: int) -> list[Condition]:
-        found = np.empty((int(function("writer_conditions")(writer)), 2), dtype=np.int64)
-        function("writer_write_conditions")(writer, address(found))
-        return [Condition(parity, bool(value)) for parity, value in found.tolist()]
+
+def _conditions(writer: int) -> list[Condition]:
+    found = np.empty((int(function("writer_conditions")(writer)), 2), dtype=np.int64)
+    function("writer_write_conditions")(writer, address(found))
+    return [Condition(parity, bool(value)) for parity, value in found.tolist()]
 
 
 def _parts(
@@ -255,19 +309,3 @@ def _structure(
             ops += [_placed(kind, (other,)) for other in wires_of(mask)]
     whole = structure_of(num_wires, 0, (*ops, phase._replace(operand=place)))
     return whole, begin if last < len(gates) else len(ops)
-
-
-def _phases(made: FormInMaking) -> tuple[Integers, Combinations, Combinations]:
-    """Return the places of numbers of a circuit that vary, the phases of its form, and what they make of these."""
-    counts = np.empty(3, dtype=np.int64)
-    function("form_varying")(made.handle, address(counts))
-    num_phases, num_inputs, num_shares = counts.tolist()
-    places = np.empty(2 * num_inputs + 3 * num_shares, dtype=np.int64)
-    by = np.empty(num_inputs + num_shares, dtype=np.complex128)
-    function("form_write_varying")(made.handle, address(places), address(by))
-    phase, place = places[: 2 * num_inputs].reshape(-1, 2).T
-    entry, of, conjugate = places[2 * num_inputs :].reshape(-1, 3).T
-    first = of < 0  # what an entry has without a phase comes first
-    shares = np.where(first, -1, of + num_phases * conjugate)
-    entries = Combinations.of(np.cumsum(first) - 1, shares, by[num_inputs:])
-    return entry[first], Combinations.of(phase, place, by[:num_inputs]), entries

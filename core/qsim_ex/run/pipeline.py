@@ -8,9 +8,9 @@ final states are observed.
 from __future__ import annotations
 
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
+from functools import cache, partial
 from time import perf_counter
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -40,8 +40,9 @@ from qsim_ex.run.collector import Collector
 from qsim_ex.run.methods.method import ProgramWay, RunMethod, SimulatesStates, loaded
 from qsim_ex.run.outcome import result_of
 from qsim_ex.run.request import Request, checked_request, without_idle_wires
+from qsim_ex.run.where import Where
 from qsim_ex.run.worker import machines_of, traverse
-from qsim_ex.run.written_out import FACT, Where, Written, written_out
+from qsim_ex.run.written_out import FACT, Written, written_out
 from qsim_ex.steps.plan import Plan
 
 if TYPE_CHECKING:
@@ -220,18 +221,18 @@ def planned_run(call: BatchCall, inputs: Inputs) -> PlannedRun:
     """Plan a run of a circuit, or of what takes less time in its place."""
     separation, circuit, program, bound, request, wheres, *_ = inputs
     options, states = call.options, bound.count * request.trajectories
-    way, machines = machines_of(wheres, program, options, states)
+    as_it_came = cache(partial(machines_of, wheres, program, options, states))
     facts = {}
-    if (found := _faster(call, inputs, machines[0].plans)) is not None:
+    if (found := _faster(call, inputs, lambda: as_it_came()[1][0].plans)) is not None:
         circuit, program, bound, fact, observables = found
         request = replace(request, observables=observables or request.observables)
-        way, machines = machines_of(wheres, program, options, states)
         facts = {FACT: fact}
+    way, machines = machines_of(wheres, program, options, states) if found else as_it_came()
     return PlannedRun(separation, circuit, program, bound, request, way, machines, options, facts=facts)
 
 
-def _faster(call: BatchCall, inputs: Inputs, plans: Sequence[Plan]) -> Written | None:
-    """Return what runs in place of a circuit that has some plans; None if nothing is that is faster."""
+def _faster(call: BatchCall, inputs: Inputs, plans: Callable[[], Sequence[Plan]]) -> Written | None:
+    """Return what runs in place of a circuit; None if nothing is that is faster. plans: makes its plans."""
     where, options, part, bound = inputs.wheres[0], call.options, inputs.part, inputs.bound
     if not call.may_be_heavy or inputs.program.branches:
         return None
@@ -248,7 +249,7 @@ def _faster(call: BatchCall, inputs: Inputs, plans: Sequence[Plan]) -> Written |
     place = Where(where.device, where.deployment, options)
     alone = call.shots is None and inputs.circuit.structure.only_gates
     values = inputs.request.observables if alone else ()
-    return written_out(inputs.circuit.structure, bound, lambda: plans, place, planned, values=values)
+    return written_out(inputs.circuit.structure, bound, plans, place, planned, values=values)
 
 
 def executed(call: BatchCall, run: PlannedRun, began: float, asked_seeds: object) -> BatchResult:

@@ -35,8 +35,9 @@ from qsim_ex.program.separation import Separation
 from qsim_ex.run.methods.method import RunMethod, Suited, loaded
 from qsim_ex.run.pipeline import BatchCall, own_bindings
 from qsim_ex.run.plan_charts import chart_of
+from qsim_ex.run.where import Where
 from qsim_ex.run.worker import way_of
-from qsim_ex.run.written_out import Where, written_out
+from qsim_ex.run.written_out import written_out
 from qsim_ex.steps.plan import Plan
 
 if TYPE_CHECKING:

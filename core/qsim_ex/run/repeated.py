@@ -21,7 +21,8 @@ from qsim_ex.placement.single import Single
 from qsim_ex.planning.coefficients.binding import fill
 from qsim_ex.program.one_state import unitary_program
 from qsim_ex.program.program import Program
-from qsim_ex.run.written_out import Where, written_out
+from qsim_ex.run.where import Where
+from qsim_ex.run.written_out import written_out
 from qsim_ex.state.vector import StateVector
 from qsim_ex.steps.layout import Layout
 from qsim_ex.steps.plan import Plan

@@ -1,70 +1,94 @@
-"""What is known of a structure's written form in a place, and whether it is time to look for more.
+"""What is known of a structure's written form in a place, and what it may cost to look for more.
 
-Writing a form and planning what is written takes the host long, and a circuit that runs once may never earn it. So a
-look may take as long as all runs so far, this one included, and after a look that was given up the next one waits until
-that time has doubled: all looks together cost no more than a few times what all runs do.
+Writing a form and planning what is written takes the host long, and a circuit that runs once may never earn it. A first
+run looks at what is written soon, as far as that pays within it (`pays`); all else is looked at when the circuit comes
+again, once all runs so far have taken as long.
 """
 
 from __future__ import annotations
 
 from collections.abc import Hashable
 from functools import lru_cache
+from typing import NamedTuple
 
 from qsim_ex import thresholds
 from qsim_ex.circuit.structure import Structure
 from qsim_ex.planning.form import UNBOUNDED
 from qsim_ex.planning.written import Manner
 
+_SETTLED = 10**6
+"""Microseconds of all runs of a circuit from which on its kernels are worth being compiled anew."""
+
+
+class Chosen(NamedTuple):
+    """What runs in place of a structure: another one, and in which manner it is written."""
+
+    structure: Structure
+    manner: Manner
+
 
 class Tried:
     """What is known of a structure in a place.
 
     slower: whether nothing faster is to be written out of it there. alone: whether what is written for all bindings is
-    slower. faster: the structure that is known to be faster. manner: the manner in which it is written. compared: in
-    how many manners it has been written.
-    spent: the predicted microseconds of all runs so far, the one that is planned included. looked: what they were when
-    writing took longer than that, so that it was postponed. rotations: the most that a form may have that is written.
+    slower. chosen: what is known to be faster. looked: whether a first look is done. compared: how often all manners
+    have been compared, or are being compared in the background. gates: those that were written at first.
+    run: the predicted microseconds of a binding's first run, as it came or as it was written then.
+    spent: those of all runs so far, the one that is planned included.
     """
 
-    slower = alone = False
-    faster: Structure | None = None
-    manner = Manner.LOCAL
-    compared = spent = looked = 0
-    rotations: int | None = None
+    slower = alone = looked = False
+    chosen: Chosen | None = None
+    compared = gates = run = spent = 0
 
-    def waits(self) -> bool:
-        """Return whether it is too early to look again: each look costs, so there are few of them."""
-        return self.faster is None and self.spent < 2 * self.looked
+    def is_time(self, interprets: bool) -> int:
+        """Return whether it is time to compare all manners, which is counted: 1 for the first time, 2 for the last one.
 
-    def allows(self, gates: int) -> bool:
-        """Return whether as many gates are written and planned in less time than all runs so far have taken."""
-        return self.spent >= thresholds.now.planned_microseconds * gates
-
-    def pays(self, gates: int) -> bool:
-        """Return whether as many gates, which are written, are planned in less time: writing is half of it."""
-        return 2 * self.spent >= thresholds.now.planned_microseconds * gates
-
-    def affordable(self, usual: int) -> int:
-        """Return the most rotations of a form that is written in such a time, each as two gates at least.
-
-        usual: the most that are written at all; UNBOUNDED for any number.
+        interprets: whether sweeps are interpreted until their kernels are there. Then that is done in the background
+        when the circuit comes again, and once more when new kernels pay, too; else when all runs so far have taken as
+        long as it takes.
         """
-        if self.rotations is not None:
-            return self.rotations
-        if not (gate := thresholds.now.planned_microseconds):
-            return usual
-        most = self.spent // (2 * gate)
-        return most if usual == UNBOUNDED else min(usual, most)
+        most = thresholds.now.planned_microseconds * self.gates * (len(Manner) - 1)
+        if interprets:
+            most = _SETTLED if self.compared else 0
+        if self.compared > interprets or self.spent < most:
+            return 0
+        self.compared += 1
+        return self.compared
 
-    def manners(self, gates: int, again: bool) -> tuple[Manner, ...]:
-        """Return in which manners a form is to be written: the best one so far, and those that are to be compared.
 
-        gates: those of one manner. again: whether the circuit comes again, so that all are.
-        """
-        others = tuple(Manner)[self.compared :]
-        if not again and not ((self.looked or self.compared) and self.allows(gates * len(others))):
-            others = ()
-        return self.manner, *(manner for manner in others if manner != self.manner)
+def pays(gates: int, written: int, microseconds: float) -> bool:
+    """Return whether it pays within a run of some length to plan what is written between the gates of a circuit.
+
+    Both are planned beside each other, so that only counts by what the second one takes longer. gates, written: how
+    many gates there are. What is as many gates as before promises nothing.
+    """
+    return written < gates and 2 * planned_longer(gates, written) <= microseconds
+
+
+def planned_longer(gates: int, written: int) -> float:
+    """Return by how many microseconds it takes longer to plan what is written of some gates than these."""
+    now = thresholds.now
+    return now.between_microseconds * written - now.gate_nanoseconds * gates / 1000
+
+
+def few_rotations(gates: int) -> int:
+    """Return the most rotations of a form that is written and planned sooner than the gates of its circuit are."""
+    now = thresholds.now
+    if not now.planned_microseconds:
+        return UNBOUNDED
+    return int(now.gate_nanoseconds * gates // (2000 * now.planned_microseconds))
+
+
+def affordable(microseconds: float, usual: int) -> int:
+    """Return the most rotations of a form that is written and planned in a quarter of a run, each as two gates.
+
+    usual: the most that are written at all; UNBOUNDED for any number.
+    """
+    if not (gate := thresholds.now.planned_microseconds):
+        return usual
+    most = int(microseconds // (8 * gate))
+    return most if usual == UNBOUNDED else min(usual, most)
 
 
 @thresholds.depends

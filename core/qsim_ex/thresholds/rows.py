@@ -66,8 +66,9 @@ class OfPlanning:
         circuit's form is faster. written_nanoseconds: for each gate, about what finding the form takes.
     written_percent: the most that this may take of the share of the time of the circuit as it came below which its
         own surely is less (`Rates.surely`); 0: it is never tried.
-    planned_microseconds: the predicted time of all runs so far, for each gate that is written, below which that is
-        postponed: writing and planning it took 25 to 70 µs a gate on the host of an H100.
+    planned_microseconds: how long a gate of a form takes until it is written and planned: 25 to 70 µs on the host of an
+        H100. between_microseconds: the same of what stands between gates. gate_nanoseconds: how long a gate of a
+        circuit takes until it is planned.
     gates_of_a_rotation: the fewest gates for each rotation of the form; with fewer the circuit is dense, and its plan
         is good. 0 stands for no limit. written_rotations: the most rotations.
     written_bindings: the most bindings of a matrix that are compared, so that one circuit is written for all; where
@@ -87,6 +88,8 @@ class OfPlanning:
     written_nanoseconds: int = 200
     written_percent: int = 100
     planned_microseconds: int = 60
+    between_microseconds: int = 19
+    gate_nanoseconds: int = 2000
     gates_of_a_rotation: int = 2
     written_rotations: int = 4096
     written_bindings: int = 4

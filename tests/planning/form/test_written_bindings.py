@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import pytest
@@ -13,7 +14,7 @@ from qsim_ex.circuit.builder import CircuitBuilder
 from qsim_ex.circuit.circuit import Circuit
 from qsim_ex.circuit.gates import GATES
 from qsim_ex.circuit.parameters.bindings import Bindings
-from qsim_ex.planning.written import WrittenCircuit, written_out
+from qsim_ex.planning.written import Parts, WrittenCircuit, written_out
 from qsim_ex.planning.written_bindings import WrittenBindings
 from qsim_ex.planning.written_numbers import WrittenNumbers
 
@@ -175,7 +176,8 @@ def test_a_planted_fault_is_found(fault: Callable[[WrittenNumbers], WrittenNumbe
         circuit = drawn(seed, 3, PHASES)
         written = WrittenBindings(circuit.structure, written_out).of(Bindings.of(circuit.operands))
         assert written
-        found += error(circuit, replace(written, numbers=fault(written.numbers))) > 1e-6
+        parts = written.parts._replace(numbers=fault(written.numbers))
+        found += error(circuit, replace(written, made=partial(Parts, *parts))) > 1e-6
     assert found >= 6
 
 

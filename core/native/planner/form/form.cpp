@@ -63,6 +63,7 @@ Form::State Form::advance() {
 // instruction on these, in most bases, and so it is given up after a few.
 bool Form::is_too_dense(Int most) const {
     if (most_ < 0) return false;
+    if (only_read_) return static_cast<Int>(read_in_order.size()) > most;
     const Int items = static_cast<Int>(layers_->num_items());
     const Int ahead = (items - 2 * joins_ + frame_.tableau.wires() - 1) / std::max(1, frame_.tableau.wires());
     return blocked_ || items > most || (items > 2 * joins_ && ahead > thresholds.rotations_ahead);

@@ -41,7 +41,8 @@ class Form {
     // some bindings. tolerance: what an angle, or a matrix, may be off. most: how many rotations there may be once all is
     // read, and twice as many on the way. There may be no blocks then, and as the circuit is read at most two rotations for
     // each instruction on several wires, and `rotations_ahead` more for each wire; negative for no limit. zeros: whether it
-    // has to be the circuit on |0…0⟩ alone. only_read: whether it is done when all is read, without its list and operator.
+    // has to be the circuit on |0…0⟩ alone. only_read: whether it is done when all is read, without its list
+    // and operator; then `most` is how many rotations are read, quarter turns, too, or half as many.
     Form(std::unique_ptr<plan::Reader> reader, const Complex* operands, Int samples, Int stride, int wires, double tolerance,
          Int most, bool zeros, bool only_read);
 

@@ -14,7 +14,7 @@ from numpy.typing import DTypeLike, NDArray
 from qsim_ex.display.amounts import human
 from qsim_ex.errors import OutOfMemory
 from qsim_ex.kernels import fork
-from qsim_ex.kernels.cuda.background import Background
+from qsim_ex.kernels.background import Background
 from qsim_ex.kernels.cuda.compile import compilation, shipped
 from qsim_ex.kernels.cuda.cupy_context import Here, Lost
 from qsim_ex.kernels.cuda.driver import find_gpu, launcher

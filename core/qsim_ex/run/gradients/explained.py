@@ -27,7 +27,8 @@ from qsim_ex.run.gradients.targets import Expectations
 from qsim_ex.run.gradients.task import GradientTask, back_of
 from qsim_ex.run.gradients.written import written_task
 from qsim_ex.run.plan_charts import chart_of
-from qsim_ex.run.written_out import AS, Where
+from qsim_ex.run.candidates import AS
+from qsim_ex.run.where import Where
 from qsim_ex.steps.layout import Shape
 from qsim_ex.steps.plan import Plan
 

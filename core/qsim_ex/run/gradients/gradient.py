@@ -55,7 +55,7 @@ from qsim_ex.run.gradients.task import (
 )
 from qsim_ex.run.gradients.trajectories import AskedTrajectories, ChosenRows, chosen_rows
 from qsim_ex.run.gradients.written import written_task
-from qsim_ex.run.written_out import Where
+from qsim_ex.run.where import Where
 from qsim_ex.steps.plan import Plan
 
 if TYPE_CHECKING:

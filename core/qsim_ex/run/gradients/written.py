@@ -21,12 +21,13 @@ from qsim_ex.circuit.structure import Structure, structure_of
 from qsim_ex.devices.base import Batches
 from qsim_ex.planning.coefficients.pullback import LEFT_OUT
 from qsim_ex.planning.compiled import MOST_WIRES
-from qsim_ex.planning.written import Manner, WrittenCircuit
+from qsim_ex.planning.written import Limits, Manner, WrittenCircuit
 from qsim_ex.planning.written_bindings import WrittenBindings
 from qsim_ex.run.gradients.reversed_plan import reverses
 from qsim_ex.run.gradients.states import forward_plan
 from qsim_ex.run.gradients.task import GradientTask
-from qsim_ex.run.written_out import Where, most_rotations, written_bindings
+from qsim_ex.run.candidates import most_rotations, written_bindings
+from qsim_ex.run.where import Where
 from qsim_ex.steps.plan import Plan
 
 DRAWN = 3
@@ -95,20 +96,20 @@ def written_task(task: GradientTask, where: Where, *, again: bool = False) -> Gr
     if not (again or tried.comes_again) and microseconds < now.planned_microseconds * gates:
         tried.comes_again = True
         return task
-    local = _for_all(task, tried, int(1e6 * seconds))
+    local, limits = _for_all(task, tried), Limits(most_rotations(work), int(1e6 * seconds))
     if local is not None and tried.manner is None:
-        tried.manner = _fastest(task, local, where, now.written_percent / 100 * where.rates.surely * seconds)
-    written = None if tried.manner is None or local is None else _in_manner(local, tried.manner)
+        tried.manner = _fastest(task, local, where, limits, now.written_percent / 100 * where.rates.surely * seconds)
+    written = None if tried.manner is None or local is None else _in_manner(local, tried.manner, limits)
     tried.slower = written is None
     return task if written is None else _replaced(task, written)
 
 
-def _for_all(task: GradientTask, tried: _TriedGradient, microseconds: int) -> WrittenCircuit | None:
+def _for_all(task: GradientTask, tried: _TriedGradient) -> WrittenCircuit | None:
     """Return what is written for all bindings of a sweep, and for all others that it may have."""
     sweep = task.sweep
     if tried.known is None:
         gates = structure_of(task.num_wires, 0, task.work.instructions)
-        known = written_bindings(gates, len(gates.instructions), microseconds, most_rotations(gates))
+        known = written_bindings(gates, len(gates.instructions))
         columns = np.random.default_rng(0).normal(size=(DRAWN, 0 if sweep.columns is None else sweep.columns.shape[1]))
         drawn = replace(sweep, count=DRAWN, columns=columns)
         if known.of(Bindings.of(drawn.operands(np.arange(DRAWN)))) is None:
@@ -117,15 +118,15 @@ def _for_all(task: GradientTask, tried: _TriedGradient, microseconds: int) -> Wr
     return tried.known.of(sweep.bindings())
 
 
-def _in_manner(local: WrittenCircuit, manner: Manner) -> WrittenCircuit | None:
-    return local if manner is local.manner else local.again(manner)
+def _in_manner(local: WrittenCircuit, manner: Manner, limits: Limits) -> WrittenCircuit | None:
+    return local if manner is local.manner else local.again(manner, limits)
 
 
-def _fastest(task: GradientTask, local: WrittenCircuit, where: Where, most: float) -> Manner | None:
+def _fastest(task: GradientTask, local: WrittenCircuit, where: Where, limits: Limits, most: float) -> Manner | None:
     """Return the manner whose plan takes the least time of those that take less than so many seconds, if any does."""
     best = None
     for manner in Manner:
-        if (written := _in_manner(local, manner)) is None:
+        if (written := _in_manner(local, manner, limits)) is None:
             continue
         other = _replaced(task, written)
         plan = _plan(other, where)

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from qsim_ex.display.log import LOGGER
 from qsim_ex.kernels import fork
-from qsim_ex.kernels.cuda.background import process_ends
+from qsim_ex.kernels.background import process_ends
 from qsim_ex.kernels.cuda.compile import compilation, policy
 from qsim_ex.kernels.cuda.compile.compilation import cores
 from qsim_ex.kernels.cuda.compile.kernel_index import KernelIndex, StoredKernel

@@ -1,10 +1,9 @@
-"""Work that no run waits for: kernels that are written, compiled and loaded."""
+"""Work that no run waits for: kernels that are written, compiled and loaded, and forms of circuits that come again."""
 
 from __future__ import annotations
 
 import _thread
 import atexit
-import sys
 import threading
 from collections import deque
 from collections.abc import Callable
@@ -12,37 +11,10 @@ from time import sleep
 
 from qsim_ex.display.log import LOGGER
 from qsim_ex.kernels import fork
-
-PATIENCE = 5e-5
-"""Seconds for which the thread keeps the interpreter's lock while others wait: a run gives it away at each launch."""
-
+from qsim_ex.kernels.patience import PATIENCE
 
 PAUSE = 1e-3
 """Seconds before the thread begins, in which a small run ends that has given it work."""
-
-
-class _Patience:
-    """The interpreter's switch interval, which is short as long as somebody works in the background."""
-
-    def __init__(self) -> None:
-        self._lock = fork.lock()
-        self._working, self._usual = 0, 0.0
-
-    def begin(self) -> None:
-        with self._lock:
-            if not self._working:
-                self._usual = sys.getswitchinterval()
-                sys.setswitchinterval(min(self._usual, PATIENCE))
-            self._working += 1
-
-    def end(self) -> None:
-        with self._lock:
-            self._working -= 1
-            if not self._working:
-                sys.setswitchinterval(self._usual)
-
-
-_patience = _Patience()
 
 
 class Background:
@@ -68,14 +40,14 @@ class Background:
                 atexit.register(self._end)
                 self._was_used = True
             self._thread.acquire()
-            _patience.begin()  # before there is a thread, which else may keep the interpreter's lock for longer
+            PATIENCE.begin()  # before there is a thread, which else may keep the interpreter's lock for longer
             try:
                 # `Thread.start` waits until the thread has begun, and that takes longer than a run of 20 wires.
                 _thread.start_new_thread(self._do_waiting, ())
             except RuntimeError as error:
                 self._waiting.clear()
                 self._leave()
-                LOGGER.warning("no thread could be started, so GPU kernels are not made in the background: %s", error)
+                LOGGER.warning("no thread could be started, so nothing is made in the background: %s", error)
 
     def _do_waiting(self) -> None:
         try:
@@ -91,7 +63,7 @@ class Background:
             self._leave()
 
     def _leave(self) -> None:
-        _patience.end()
+        PATIENCE.end()
         self._thread.release()
 
     def _end(self) -> None:

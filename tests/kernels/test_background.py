@@ -11,12 +11,12 @@ from typing import Any
 
 import pytest
 
-from qsim_ex.kernels.cuda.background import Background
+from qsim_ex.kernels.background import Background
 
 ENDS = """
 import sys, time
 import numpy as np
-from qsim_ex.kernels.cuda.background import Background
+from qsim_ex.kernels.background import Background
 
 done = []
 
@@ -36,7 +36,7 @@ time.sleep(0.2)
 
 FORKS = """
 import os, sys, threading, time, warnings
-from qsim_ex.kernels.cuda.background import Background
+from qsim_ex.kernels.background import Background
 
 warnings.simplefilter("ignore", DeprecationWarning)  # of forks beside threads
 background, begun = Background(), threading.Event()

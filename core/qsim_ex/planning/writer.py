@@ -1,0 +1,57 @@
+"""A writer of a form in native code, and how what it writes follows from the numbers of a circuit."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from qsim_ex.native.library import address, function
+from qsim_ex.planning.compiled import worked
+from qsim_ex.planning.form import FormInMaking
+from qsim_ex.planning.written_numbers import Combinations
+
+Integers = NDArray[np.int64]
+
+
+class Writer:
+    """Writes a form in a manner; made: the form, which stays as long as this does."""
+
+    handle = 0  # until there is one: Ctrl-C may come before `__init__` begins
+
+    def __init__(self, made: FormInMaking, microseconds: int, manner: int) -> None:
+        self._free = function("writer_free")
+        self.made = made
+        self.handle = function("writer_begin")(made.handle, microseconds, manner)
+
+    def run(self) -> bool:
+        """Write to the end; return whether the frame does not change too often."""
+        return worked(self.handle, "writer") == 0
+
+    def count(self) -> int:
+        """Return how many gates are written."""
+        return int(function("writer_count")(self.handle))
+
+    def free(self) -> None:
+        """Give the memory back, once all has been read."""
+        handle, self.handle = self.handle, 0
+        if handle:
+            self._free(handle)
+
+    def __del__(self) -> None:
+        self.free()
+
+
+def phases(made: FormInMaking) -> tuple[Integers, Combinations, Combinations]:
+    """Return the places of numbers of a circuit that vary, the phases of its form, and what they make of these."""
+    counts = np.empty(3, dtype=np.int64)
+    function("form_varying")(made.handle, address(counts))
+    num_phases, num_inputs, num_shares = counts.tolist()
+    places = np.empty(2 * num_inputs + 3 * num_shares, dtype=np.int64)
+    by = np.empty(num_inputs + num_shares, dtype=np.complex128)
+    function("form_write_varying")(made.handle, address(places), address(by))
+    phase, place = places[: 2 * num_inputs].reshape(-1, 2).T
+    entry, of, conjugate = places[2 * num_inputs :].reshape(-1, 3).T
+    first = of < 0  # what an entry has without a phase comes first
+    shares = np.where(first, -1, of + num_phases * conjugate)
+    entries = Combinations.of(np.cumsum(first) - 1, shares, by[num_inputs:])
+    return entry[first], Combinations.of(phase, place, by[:num_inputs]), entries

@@ -1,0 +1,122 @@
+"""What may run in place of bindings of a structure: what is written out of the gates that it begins with.
+
+One circuit is written for all bindings (`planning.written_bindings`); where there is none, that of one binding is
+written for it alone. First comes what is written soon: the form, if it has so few rotations that these are planned
+sooner than the gates are, else what stands between the gates. Other manners are written when they are asked for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import lru_cache, partial
+
+import numpy as np
+from numpy.typing import NDArray
+
+from qsim_ex import thresholds
+from qsim_ex.circuit.circuit import Circuit
+from qsim_ex.circuit.ops import Measure, Op, Permutation, Save
+from qsim_ex.circuit.parameters.bindings import Bindings
+from qsim_ex.circuit.structure import Structure, structure_of
+from qsim_ex.planning.compiled import MOST_WIRES
+from qsim_ex.planning.form import UNBOUNDED
+from qsim_ex.planning.written import Limits, Manner, Parts, WrittenCircuit
+from qsim_ex.planning.written import written_out as write
+from qsim_ex.planning.written_bindings import WrittenBindings
+from qsim_ex.run.tried import few_rotations
+
+AS = "as Pauli rotations"
+AS_ONE = f"{AS}, for this binding alone"
+
+_READ = 8
+"""The most rotations that as many gates are as a form has one for (`gates_of_a_rotation`), if what stands between gates
+is written of them. A turn and CX are three each, and a dense matrix on two wires is 15."""
+
+
+def candidates(structure: Structure, bound: Bindings, *, alone: bool) -> Iterator[tuple[WrittenCircuit, str]]:
+    """Yield what may run in place of some bindings, and how it is written: for all bindings, or for this one alone.
+
+    alone: leave out what is written for all.
+    """
+    gates = gates_of(structure)
+    known = written_bindings(structure, gates)
+    if not alone and (written := known.of(bound)):
+        yield written, AS
+    if bound.count > 1 or known.compares_nothing:
+        return
+    if written := _alone(structure, gates, bound.operands(0, 1).tobytes()):
+        yield written, AS_ONE
+
+
+def most_rotations(structure: Structure) -> int:
+    """Return the most rotations of a form that is written at all."""
+    now = thresholds.now
+    if not now.gates_of_a_rotation:
+        return UNBOUNDED
+    return min(gates_of(structure) // now.gates_of_a_rotation, now.written_rotations)
+
+
+@lru_cache(maxsize=1024)
+def gates_of(structure: Structure) -> int:
+    """Return how many gates a circuit begins with, if measurements and saves are all that follows; else 0."""
+    if structure.num_qubits > MOST_WIRES or not structure.kinds <= {Op, Permutation, Measure, Save}:
+        return 0
+    if structure.only_gates:
+        return len(structure.instructions)
+    kinds = list(map(type, structure.instructions))
+    gates = next((k for k, kind in enumerate(kinds) if kind in (Measure, Save)), len(kinds))
+    return gates if {Op, Permutation}.isdisjoint(kinds[gates:]) else 0
+
+
+@lru_cache(maxsize=32)  # each with numbers of a few of its bindings
+def written_bindings(structure: Structure, gates: int) -> WrittenBindings:
+    """Return what is written out of the gates that a structure begins with."""
+    only = structure_of(structure.num_qubits, 0, structure.instructions[:gates])
+    return WrittenBindings(only, partial(_written, structure, gates))
+
+
+@lru_cache(maxsize=8)  # each with all numbers of its circuit
+def _alone(structure: Structure, gates: int, operands: bytes) -> WrittenCircuit | None:
+    """Return what is written for one binding alone."""
+    numbers: NDArray[np.complex128] = np.frombuffer(operands, dtype=np.complex128)[None]
+    only = structure_of(structure.num_qubits, 0, structure.instructions[:gates])
+    return _written(structure, gates, Circuit.of_structure(only, numbers))
+
+
+def _written(structure: Structure, gates: int, given: Circuit) -> WrittenCircuit | None:
+    """Return what is written soon of gates, with all that stands behind them; None if it cannot be."""
+    dense, usual = thresholds.now.gates_of_a_rotation, most_rotations(structure)
+    few = min((most for most in (usual, few_rotations(gates)) if most != UNBOUNDED), default=UNBOUNDED)
+    found = write(given, limits=Limits(few), zeros=True) if few else None
+    if found is None:
+        limits = Limits(usual, read=_READ * gates // dense if dense else UNBOUNDED)
+        found = write(given, limits=limits, manner=Manner.BETWEEN, zeros=True)
+    return found and _WithEnd(structure, gates)(found)
+
+
+class _WithEnd:
+    """Puts what stands behind the gates of a structure behind what is written of them, in each manner."""
+
+    def __init__(self, structure: Structure, gates: int) -> None:
+        self._num_wires, self._num_clbits = structure.num_qubits, structure.num_clbits
+        self._behind = structure.instructions[gates:]
+
+    def __call__(self, gates: WrittenCircuit) -> WrittenCircuit:
+        """Return what is written of gates, with the end behind it. What is written in other manners is kept with it."""
+        known: dict[Manner, WrittenCircuit] = {}
+
+        def again(manner: Manner, limits: Limits) -> WrittenCircuit | None:
+            if manner not in known and (other := gates.again(manner, limits)):
+                known[manner] = self(other)
+            return known.get(manner)
+
+        return WrittenCircuit(gates.num_gates, gates.manner, again, partial(self._parts, gates))
+
+    def _parts(self, gates: WrittenCircuit) -> Parts:
+        structure, numbers, last = gates.parts
+        whole = structure_of(self._num_wires, self._num_clbits, (*structure.instructions, *self._behind))
+        return Parts(whole, numbers, last)
+
+
+thresholds.depends(written_bindings)
+thresholds.depends(_alone)

@@ -1,0 +1,235 @@
+"""Looks at what is written out of a circuit, which may run in its place."""
+
+from __future__ import annotations
+
+import math
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from typing import NamedTuple, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from qsim_ex import thresholds
+from qsim_ex.circuit.circuit import Circuit
+from qsim_ex.circuit.parameters.bindings import Bindings
+from qsim_ex.circuit.structure import Structure
+from qsim_ex.display.log import LOGGER
+from qsim_ex.errors import Cancelled
+from qsim_ex.kernels.background import Background, process_ends
+from qsim_ex.kernels.host import cores
+from qsim_ex.planning.compiled import cancelled_by
+from qsim_ex.planning.written import Limits, Manner, WrittenCircuit
+from qsim_ex.program.program import Program
+from qsim_ex.run.beside import Beside
+from qsim_ex.run.candidates import candidates, gates_of, most_rotations
+from qsim_ex.run.tried import Chosen, Tried, affordable, pays, planned_longer
+from qsim_ex.run.where import Times, Where
+from qsim_ex.steps.plan import Plan
+
+Planned = Callable[[Circuit], tuple[Program, Sequence[Plan]]]
+
+_SWEEP = 20
+"""Gates of a sweep, of which most have more: how long a run may take before it is planned."""
+
+_MORE = 3
+"""How many times as many gates as the circuit has promise nothing, in any manner."""
+
+_ALIKE = 1.1
+"""By how much a later run may take longer than the first one."""
+
+
+class _Option(NamedTuple):
+    """What may run in place of a circuit, its program, and its times."""
+
+    written: WrittenCircuit
+    fact: str
+    circuit: Circuit
+    program: Program
+    times: Times = Times(math.inf, math.inf)  # where nobody asks for them
+
+
+class Look:
+    """A look at what runs in place of some bindings; see `written_out`."""
+
+    def __init__(
+        self,
+        structure: Structure,
+        bound: Bindings,
+        plans: Callable[[], Sequence[Plan]],
+        where: Where,
+        planned: Planned,
+        tried: Tried,
+        only_values: bool,
+    ) -> None:
+        self._structure, self._bound, self._where, self._tried = structure, bound, where, tried
+        self._plans, self._planned, self._only_values = plans, planned, only_values
+        self._gates, self._times = gates_of(structure), cast("Times | None", None)
+        self._threads = 1 if bound.count > 1 else where.options.threads or cores()
+
+    def first(self) -> _Option | None:
+        """Return what a first run takes, if that is not the circuit as it came, which is planned beside it."""
+        most = 1e6 * self._where.one_pass * self._bound.count * self._gates / _SWEEP
+        soon = most >= thresholds.now.written_microseconds
+        with Beside(self._threads if soon else 1) as beside:
+            came = beside.begin(self._came)
+            if not soon and not self._is_long(came.result().first):
+                return self._stays()
+            some = False
+            for written, fact in self._candidates():
+                self._tried.gates = max(self._tried.gates, written.num_gates)
+                found = self._fastest_at_first(written, fact, came.result)
+                if found is not None:
+                    return self._taken(found, first=True)
+                some = True
+            if not some or not self._is_long(came.result().first):
+                return self._stays()
+            self._tried.looked, self._tried.run = True, int(1e6 * came.result().first)
+            self._tried.spent += self._tried.run * self._bound.count
+        return None
+
+    def _fastest_at_first(self, written: WrittenCircuit, fact: str, came: Callable[[], Times]) -> _Option | None:
+        """Return the fastest of what is written and planned within a first run; None for the circuit as it came."""
+        now, gates, count, option = thresholds.now, self._gates, self._bound.count, None
+        few = written.manner is not Manner.BETWEEN
+        if few or planned_longer(gates, written.num_gates) <= 0:  # beside the gates that costs nothing
+            option = self._option(written, fact)
+        if few and option and 1e9 * option.times.first * count <= now.gate_nanoseconds * gates:
+            return option  # it ends before the circuit as it came is planned
+        times = came()
+        if not self._is_long(times.first):
+            return None
+        if option is None and pays(gates, written.num_gates, 1e6 * times.first * count):
+            option = self._option(written, fact)
+        best = option if option and self._is_faster(option.times.first, times.first) else None
+        if few:
+            return best
+        left = 1e6 * count * (best.times if best else times).first
+        limits = Limits(affordable(left, most_rotations(self._structure)), int(1e6 * times.later))
+        local = written.again(Manner.LOCAL, limits) if limits.rotations else None
+        if local and local.num_gates < gates and now.planned_microseconds * local.num_gates <= left:
+            other, least = self._option(local, fact), (best.times if best else times).first
+            if self._is_faster(other.times.first, times.first) and other.times.first < least:
+                return other
+        return best
+
+    def again(self) -> _Option | None:
+        """Return what a run takes that is not the first one; what all have taken so far pays for further looks."""
+        tried, chosen = self._tried, self._tried.chosen
+        tried.spent += tried.run * self._bound.count
+        if time := tried.is_time(self._where.interprets):
+            if not self._where.interprets:
+                return self.in_all_manners()
+            _BACKGROUND.later(partial(_quietly, partial(self.in_all_manners, alike=time == 1)))
+        if chosen is None:
+            return None
+        for written, fact in self._candidates():
+            limits = Limits(most_rotations(self._structure))
+            other = written if written.manner is chosen.manner else written.again(chosen.manner, limits)
+            circuit = self._circuit(other or written)
+            program, plans = self._planned(circuit)
+            option = _Option(other or written, fact, circuit, program)
+            if circuit.structure is chosen.structure:
+                return option
+            if self._is_faster(self._where.times(plans).first, self._came().first):
+                return self._taken(option)
+            tried.alone = True
+        return self._stays()
+
+    def in_all_manners(self, *, alike: bool = False) -> _Option | None:
+        """Return the fastest of what is written in all manners, by the time of later runs; None if nothing is faster.
+
+        alike: take nothing whose sweeps take longer until kernels are there than those of the first run.
+        """
+        tried, came = self._tried, self._came()
+        if not self._is_long(came.first):
+            return self._stays()
+        most = _ALIKE * 1e-6 * tried.run if alike else math.inf
+        for written, fact in self._candidates():
+            limits = Limits(most_rotations(self._structure), int(1e6 * came.later))
+            with Beside(self._threads) as beside:
+                begun = [beside.begin(partial(self._in_manner, written, fact, manner, limits)) for manner in Manner]
+                found = [option for one in begun if (option := one.result()) is not None]
+            faster = [one for one in found if self._is_faster(one.times.later, came.later)]
+            if alikes := [one for one in faster if one.times.first <= most]:
+                return self._taken(min(alikes, key=lambda one: one.times.later))
+            if faster or came.first > most:
+                tried.chosen = tried.chosen if came.first > most else None
+                return None
+            tried.alone = True
+        return self._stays()
+
+    def _in_manner(self, written: WrittenCircuit, fact: str, manner: Manner, limits: Limits) -> _Option | None:
+        other = written if manner is written.manner else written.again(manner, limits)
+        return self._option(other, fact) if other and other.num_gates < _MORE * self._gates else None
+
+    def _taken(self, option: _Option, *, first: bool = False) -> _Option:
+        """Keep what runs in place of the circuit."""
+        tried = self._tried
+        tried.chosen, tried.looked = Chosen(option.circuit.structure, option.written.manner), True
+        if first:
+            tried.run = int(1e6 * option.times.first)
+            tried.spent += tried.run * self._bound.count
+        return option
+
+    def _stays(self) -> _Option | None:
+        """Keep that the circuit runs as it came, and return None; a larger batch may take longer."""
+        self._tried.slower = self._bound.count == 1 or self._is_long(self._came().first)
+        return None
+
+    def _candidates(self) -> Iterator[tuple[WrittenCircuit, str]]:
+        return candidates(self._structure, self._bound, alone=self._tried.alone)
+
+    def _came(self) -> Times:
+        """Return the times of the circuit as it came."""
+        if self._times is None:
+            self._times = self._where.times(self._plans())
+        return self._times
+
+    def _option(self, written: WrittenCircuit, fact: str) -> _Option:
+        """Return what runs of something that is written, with its program and its times."""
+        circuit = self._circuit(written)
+        program, plans = self._planned(circuit)
+        return _Option(written, fact, circuit, program, self._where.times(plans))
+
+    def _circuit(self, written: WrittenCircuit) -> Circuit:
+        structure = written.without_last() if self._only_values else written.structure
+        return Circuit.of_structure(structure, numbers_of(written, self._bound, 0, 1))
+
+    def _is_long(self, seconds: float) -> bool:
+        """Return whether runs that take so many seconds for each binding are worth looking for others."""
+        now, microseconds = thresholds.now, 1e6 * seconds * self._bound.count
+        return microseconds >= now.written_microseconds and 1e9 * seconds >= now.written_nanoseconds * self._gates
+
+    def _is_faster(self, seconds: float, came: float) -> bool:
+        """Return whether something surely takes less time than the circuit as it came."""
+        most = self._where.rates.surely * came
+        return int(100 * seconds / most if most else 100) < thresholds.now.written_percent
+
+
+def numbers_of(written: WrittenCircuit, bound: Bindings, begin: int, end: int) -> NDArray[np.complex128]:
+    """Return the operands of what is written, for a range of bindings."""
+    return written.numbers(bound.operands(begin, end))
+
+
+class _AtTheEnd(threading.Event):
+    """Is set when the process ends."""
+
+    def is_set(self) -> bool:
+        """Return whether it is set."""
+        return process_ends()
+
+
+_BACKGROUND = Background()
+
+
+def _quietly(look: Callable[[], object]) -> None:
+    """Look in the background, where nobody could be told of an error but by the log: the circuit runs as before."""
+    try:
+        with cancelled_by(_AtTheEnd()):
+            look()
+    except Cancelled:
+        pass
+    except Exception as error:  # noqa: BLE001 - see above
+        LOGGER.warning("what is written of a circuit could not be compared, so it runs as before: %s", error)
