@@ -189,6 +189,7 @@ WRITTEN = {
     "change_microseconds": 0,
     "planned_microseconds": 0,
     "between_microseconds": 0,
+    "gate_nanoseconds": 0,
     "gates_of_a_rotation": 0,
 }
 """Those with which what is written out of a form runs in place of its circuit."""

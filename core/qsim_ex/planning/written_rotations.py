@@ -153,14 +153,18 @@ class RotationEntries:
     @classmethod
     def of(cls, parts: Iterable[tuple[int, RotationPart]]) -> RotationEntries:
         """Return those of parts of rotations; each comes with the number of its angle."""
-        numbers, found = [], list[_Matrices]()
+        rows, known = list[tuple[int, int]](), dict[int, tuple[int, _Matrices]]()  # few matrices are distinct
         for number, part in parts:
-            numbers.append(number)
-            found.append(part.matrices)
-        cos = np.concatenate([np.empty(0), *(one.cos for one in found)])
-        sin = np.concatenate([np.empty(0, dtype=np.complex128), *(one.sin for one in found)])
-        fixed = np.concatenate([np.empty(0, dtype=np.complex128), *(one.number for one in found)])
-        return cls(np.repeat(np.array(numbers, dtype=np.int64), [len(one.cos) for one in found]), cos, sin, fixed)
+            rows.append((number, known.setdefault(id(part.matrices), (len(known), part.matrices))[0]))
+        numbers, which = np.array(rows, dtype=np.int64).reshape(-1, 2).T
+        distinct = [one for _, one in known.values()]
+        sizes = np.array([len(one.cos) for one in distinct], dtype=np.int64)
+        counts, begins = sizes[which], (np.cumsum(sizes) - sizes)[which]
+        places = np.repeat(begins - np.cumsum(counts) + counts, counts) + np.arange(counts.sum())
+        cos = np.concatenate([np.empty(0), *(one.cos for one in distinct)])[places]
+        sin = np.concatenate([np.empty(0, dtype=np.complex128), *(one.sin for one in distinct)])[places]
+        fixed = np.concatenate([np.empty(0, dtype=np.complex128), *(one.number for one in distinct)])[places]
+        return cls(np.repeat(numbers, counts), cos, sin, fixed)
 
     def __call__(self, angles: Floats) -> Complex:
         """Return the entries [bindings, entries] for angles [bindings, …]."""

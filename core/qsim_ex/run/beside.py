@@ -60,9 +60,13 @@ class Beside:
         self._free = threads - 1
         self._begun: list[Begun[object]] = []
 
-    def begin(self, work: Callable[[], Made]) -> Begun[Made]:
-        """Return a piece of work that is done by another thread, or when its result is asked for."""
-        made = Begun(work, len(self._begun) < self._free)
+    def begin(self, work: Callable[[], Made], *, now: bool = True) -> Begun[Made]:
+        """Return a piece of work that is done by another thread, or, if not `now`, when its result is asked for.
+
+        One piece may ask for the result of another.
+        """
+        made = Begun(work, now and self._free > 0)
+        self._free -= now
         self._begun.append(made)  # type: ignore[arg-type]  # nobody asks for results through the list
         return made
 

@@ -28,7 +28,7 @@ from qsim_ex.run.tried import few_rotations
 AS = "as Pauli rotations"
 AS_ONE = f"{AS}, for this binding alone"
 
-_READ = 8
+_READ = 6
 """The most rotations that as many gates are as a form has one for (`gates_of_a_rotation`), if what stands between gates
 is written of them. A turn and CX are three each, and a dense matrix on two wires is 15."""
 

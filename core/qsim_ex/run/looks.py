@@ -22,9 +22,9 @@ from qsim_ex.kernels.host import cores
 from qsim_ex.planning.compiled import cancelled_by
 from qsim_ex.planning.written import Limits, Manner, WrittenCircuit
 from qsim_ex.program.program import Program
-from qsim_ex.run.beside import Beside
+from qsim_ex.run.beside import Begun, Beside
 from qsim_ex.run.candidates import candidates, gates_of, most_rotations
-from qsim_ex.run.tried import Chosen, Tried, affordable, pays, planned_longer
+from qsim_ex.run.tried import Chosen, Tried, affordable, is_sooner, pays, planning_of
 from qsim_ex.run.where import Times, Where
 from qsim_ex.steps.plan import Plan
 
@@ -32,6 +32,12 @@ Planned = Callable[[Circuit], tuple[Program, Sequence[Plan]]]
 
 _SWEEP = 20
 """Gates of a sweep, of which most have more: how long a run may take before it is planned."""
+
+_LONG = 10_000
+"""Microseconds of planning a circuit from which on it is looked first whether something is planned sooner."""
+
+_WORTH = 0.8
+"""How many times a run has to take as long as planning it for looking further within it."""
 
 _MORE = 3
 """How many times as many gates as the circuit has promise nothing, in any manner."""
@@ -69,48 +75,51 @@ class Look:
         self._threads = 1 if bound.count > 1 else where.options.threads or cores()
 
     def first(self) -> _Option | None:
-        """Return what a first run takes, if that is not the circuit as it came, which is planned beside it."""
-        most = 1e6 * self._where.one_pass * self._bound.count * self._gates / _SWEEP
-        soon = most >= thresholds.now.written_microseconds
-        with Beside(self._threads if soon else 1) as beside:
-            came = beside.begin(self._came)
-            if not soon and not self._is_long(came.result().first):
+        """Return what a first run takes, if that is not the circuit as it came; both are planned beside each other."""
+        tried, count, planning = self._tried, self._bound.count, planning_of(self._gates)
+        most = 1e6 * self._where.one_pass * count * self._gates / _SWEEP
+        with Beside(self._threads if most >= thresholds.now.written_microseconds else 1) as beside:
+            came = beside.begin(self._came, now=planning >= _LONG)
+            first = beside.begin(lambda: next(self._candidates(), None))
+            option = beside.begin(lambda: self._promising(first.result()))
+            sooner = planning >= _LONG and (found := first.result()) is not None and is_sooner(found[0], planning)
+            if sooner and (soon := option.result()) and 1e6 * soon.times.first * count <= planning:
+                return self._taken(soon, first=True)  # it ends before the circuit as it came is planned
+            times = came.result()
+            if not self._is_long(times.first):
                 return self._stays()
-            some = False
-            for written, fact in self._candidates():
-                self._tried.gates = max(self._tried.gates, written.num_gates)
-                found = self._fastest_at_first(written, fact, came.result)
-                if found is not None:
-                    return self._taken(found, first=True)
-                some = True
-            if not some or not self._is_long(came.result().first):
-                return self._stays()
-            self._tried.looked, self._tried.run = True, int(1e6 * came.result().first)
-            self._tried.spent += self._tried.run * self._bound.count
+            tried.looked, tried.gates = True, self._gates
+            if 1e6 * times.first * count >= _WORTH * planning:
+                if (found := first.result()) is None:
+                    return self._stays()
+                tried.gates = found[0].num_gates
+                if best := self._fastest_at_first(found, option, times):
+                    return self._taken(best, first=True)
+            tried.run = int(1e6 * times.first)
+            tried.spent += tried.run * count
         return None
 
-    def _fastest_at_first(self, written: WrittenCircuit, fact: str, came: Callable[[], Times]) -> _Option | None:
-        """Return the fastest of what is written and planned within a first run; None for the circuit as it came."""
-        now, gates, count, option = thresholds.now, self._gates, self._bound.count, None
-        few = written.manner is not Manner.BETWEEN
-        if few or planned_longer(gates, written.num_gates) <= 0:  # beside the gates that costs nothing
-            option = self._option(written, fact)
-        if few and option and 1e9 * option.times.first * count <= now.gate_nanoseconds * gates:
-            return option  # it ends before the circuit as it came is planned
-        times = came()
-        if not self._is_long(times.first):
+    def _promising(self, found: tuple[WrittenCircuit, str] | None) -> _Option | None:
+        """Return what runs of something that is written, unless that is between as many gates as the circuit has."""
+        if found is None or (found[0].manner is Manner.BETWEEN and found[0].num_gates >= self._gates > 0):
             return None
-        if option is None and pays(gates, written.num_gates, 1e6 * times.first * count):
-            option = self._option(written, fact)
-        best = option if option and self._is_faster(option.times.first, times.first) else None
-        if few:
+        return self._option(*found)
+
+    def _fastest_at_first(
+        self, found: tuple[WrittenCircuit, str], option: Begun[_Option | None], times: Times
+    ) -> _Option | None:
+        """Return the fastest of what is written and planned within a first run; None for the circuit as it came."""
+        (written, fact), count, best = found, self._bound.count, None
+        if pays(self._gates, written, 1e6 * times.first * count) and (other := option.result()):
+            best = other if self._is_faster(other.times.first, times.first) else None
+        if written.manner is not Manner.BETWEEN:
             return best
-        left = 1e6 * count * (best.times if best else times).first
-        limits = Limits(affordable(left, most_rotations(self._structure)), int(1e6 * times.later))
+        least = best.times.first if best else times.first
+        limits = Limits(affordable(1e6 * least * count, most_rotations(self._structure)), int(1e6 * times.later))
         local = written.again(Manner.LOCAL, limits) if limits.rotations else None
-        if local and local.num_gates < gates and now.planned_microseconds * local.num_gates <= left:
-            other, least = self._option(local, fact), (best.times if best else times).first
-            if self._is_faster(other.times.first, times.first) and other.times.first < least:
+        if local and local.num_gates < self._gates and pays(self._gates, local, 1e6 * least * count):
+            other = self._option(local, fact)
+            if other.times.first < least and self._is_faster(other.times.first, times.first):
                 return other
         return best
 

@@ -14,7 +14,7 @@ from typing import NamedTuple
 from qsim_ex import thresholds
 from qsim_ex.circuit.structure import Structure
 from qsim_ex.planning.form import UNBOUNDED
-from qsim_ex.planning.written import Manner
+from qsim_ex.planning.written import Manner, WrittenCircuit
 
 _SETTLED = 10**6
 """Microseconds of all runs of a circuit from which on its kernels are worth being compiled anew."""
@@ -57,37 +57,46 @@ class Tried:
         return self.compared
 
 
-def pays(gates: int, written: int, microseconds: float) -> bool:
-    """Return whether it pays within a run of some length to plan what is written between the gates of a circuit.
+def planning_of(gates: int) -> float:
+    """Return in how many microseconds a circuit of so many gates is planned, about."""
+    return thresholds.now.gate_nanoseconds * gates / 1000
 
-    Both are planned beside each other, so that only counts by what the second one takes longer. gates, written: how
-    many gates there are. What is as many gates as before promises nothing.
+
+def is_sooner(written: WrittenCircuit, planning: float) -> bool:
+    """Return whether what is written of few rotations is planned in less time than its circuit: microseconds."""
+    of = thresholds.now.planned_microseconds / 2 * written.num_gates  # writing is the other half
+    return written.manner is not Manner.BETWEEN and of <= planning
+
+
+def pays(gates: int, written: WrittenCircuit, microseconds: float) -> bool:
+    """Return whether it pays within a run of some length to plan what is written of a circuit of so many gates.
+
+    What is written between gates is planned beside these, so that only counts by what it takes longer, and as many
+    gates as before promise nothing.
     """
-    return written < gates and 2 * planned_longer(gates, written) <= microseconds
-
-
-def planned_longer(gates: int, written: int) -> float:
-    """Return by how many microseconds it takes longer to plan what is written of some gates than these."""
     now = thresholds.now
-    return now.between_microseconds * written - now.gate_nanoseconds * gates / 1000
+    if written.manner is not Manner.BETWEEN:
+        return now.planned_microseconds * written.num_gates <= microseconds
+    longer = now.between_microseconds * written.num_gates - planning_of(gates)
+    return written.num_gates < gates and 2 * longer <= microseconds
 
 
 def few_rotations(gates: int) -> int:
-    """Return the most rotations of a form that is written and planned sooner than the gates of its circuit are."""
+    """Return the most rotations of a form that, each as two gates, is planned sooner than the gates of a circuit."""
     now = thresholds.now
     if not now.planned_microseconds:
         return UNBOUNDED
-    return int(now.gate_nanoseconds * gates // (2000 * now.planned_microseconds))
+    return int(planning_of(gates) // now.planned_microseconds)
 
 
 def affordable(microseconds: float, usual: int) -> int:
-    """Return the most rotations of a form that is written and planned in a quarter of a run, each as two gates.
+    """Return the most rotations of a form that is written and planned in half of a run, each as two gates.
 
     usual: the most that are written at all; UNBOUNDED for any number.
     """
     if not (gate := thresholds.now.planned_microseconds):
         return usual
-    most = int(microseconds // (8 * gate))
+    most = int(microseconds // (4 * gate))
     return most if usual == UNBOUNDED else min(usual, most)
 
 

@@ -1,0 +1,86 @@
+"""Tests of work beside the caller's own: the same results with any number of threads, and an end to what nobody wants."""
+
+from __future__ import annotations
+
+import sys
+import threading
+
+import pytest
+
+from qsim_ex.errors import Cancelled
+from qsim_ex.planning.compiled import cancelled_by, check_cancelled
+from qsim_ex.run.beside import Beside
+
+PATIENCE = 60
+
+
+@pytest.mark.parametrize("threads", [1, 2, 8])
+def test_results_are_those_of_the_work(threads: int) -> None:
+    """Pieces return what their work returns, whoever does it, and one may ask for the result of another."""
+    usual = sys.getswitchinterval()
+    with Beside(threads) as beside:
+        one = beside.begin(lambda: 1)
+        two = beside.begin(lambda: one.result() + 1)
+        late = beside.begin(lambda: two.result() + 1, now=False)
+        assert (late.result(), two.result(), one.result()) == (3, 2, 1)
+    assert sys.getswitchinterval() == usual
+
+
+@pytest.mark.parametrize("threads", [1, 4])
+def test_an_error_is_raised_where_the_result_is_asked_for(threads: int) -> None:
+    """An error of a piece reaches the caller that asks for it, and no other."""
+
+    def fails() -> int:
+        raise MemoryError("refused")
+
+    with Beside(threads) as beside:
+        wrong, right = beside.begin(fails), beside.begin(lambda: 1)
+        assert right.result() == 1
+        with pytest.raises(MemoryError, match="refused"):
+            wrong.result()
+
+
+def test_without_threads_nothing_begins_that_nobody_asks_for() -> None:
+    """With one thread, and where a piece is not wanted now, work is done when its result is asked for."""
+    done = []
+    with Beside(1) as beside:
+        beside.begin(lambda: done.append("with one thread"))
+    with Beside(8) as beside:
+        beside.begin(lambda: done.append("later"), now=False)
+    assert not done
+
+
+def endless(begun: threading.Event, ended: threading.Event) -> None:
+    """Work until it is cancelled."""
+    try:
+        begun.set()
+        while True:
+            check_cancelled()
+    finally:
+        ended.set()
+
+
+def test_what_is_not_asked_for_ends() -> None:
+    """At the end, also by an error of the caller's, work that has begun is cancelled as planning is."""
+    for error in (None, KeyboardInterrupt):
+        begun, ended = threading.Event(), threading.Event()
+        try:
+            with Beside(2) as beside:
+                beside.begin(lambda begun=begun, ended=ended: endless(begun, ended))  # type: ignore[misc]
+                assert begun.wait(PATIENCE)
+                if error is not None:
+                    raise error
+        except KeyboardInterrupt:
+            pass
+        assert ended.wait(PATIENCE)
+
+
+def test_a_caller_that_is_cancelled_does_not_wait() -> None:
+    """Who waits for a result is cancelled by the event of its own run, and so is the work."""
+    begun, ended, cancel = threading.Event(), threading.Event(), threading.Event()
+    with cancelled_by(cancel), pytest.raises(Cancelled), Beside(2) as beside:
+        work = beside.begin(lambda: endless(begun, ended))
+        assert begun.wait(PATIENCE)
+        cancel.set()
+        work.result()
+    assert ended.wait(PATIENCE)
