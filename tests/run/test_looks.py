@@ -2,26 +2,31 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Callable, Sequence
+from queue import Queue
+from types import SimpleNamespace
 
 import pytest
 from support.held import Hold
 
+from benchmarks.engine import circuit_of
 from benchmarks.forms import transpiled
-from qsim_ex import Circuit, CircuitBuilder
+from qsim_ex import Circuit
 from qsim_ex.circuit.structure import Structure
 from qsim_ex.deployment.hypothetical import assign_hypothetical
 from qsim_ex.devices.hypothetical import HypotheticalGpu
 from qsim_ex.execution.prepare import plans_of
 from qsim_ex.options import Options
-from qsim_ex.planning.written import Manner
+from qsim_ex.planning.written import Manner, WrittenCircuit
 from qsim_ex.program.divide import program_of
 from qsim_ex.program.program import Program
-from qsim_ex.run import tried
+from qsim_ex.run import looks, tried
+from qsim_ex.run.looks import Look, _Option, _quietly
 from qsim_ex.run.pipeline import own_bindings
-from qsim_ex.run.tried import Tried
-from qsim_ex.run.where import Where
+from qsim_ex.run.tried import Chosen, Tried
+from qsim_ex.run.where import Times, Where
 from qsim_ex.run.written_out import Written, written_out
 from qsim_ex.steps import Plan
 from tools.golden_counts import FAMILIES
@@ -72,21 +77,35 @@ def gates(name: str, wires: int = N) -> Circuit:
     return transpiled(FAMILIES[name](wires), wires, CZ, 1)
 
 
+EAGER = {
+    "written_microseconds": 10,
+    "written_nanoseconds": 0,
+    "gate_nanoseconds": 10,
+    "between_microseconds": 0,
+    "change_microseconds": 0,
+}
+"""Those with which a circuit of few wires looks as one of many does."""
+
+
 def structure_of_run(made: Circuit, threads: int, slow: float) -> Structure | None:
     """Return the structure that a first run takes where planning the circuit as it came takes some seconds longer."""
+    tried.tried.cache_clear()
     one = OnGpu(made, threads=threads)
-    found = one.run(lambda: time.sleep(slow) or one.plans())  # type: ignore[func-returns-value]
+
+    def plans() -> Sequence[Plan]:
+        time.sleep(slow)
+        return one.plans()
+
+    found = one.run(plans)
     return found and found.circuit.structure
 
 
 @pytest.mark.parametrize("name", ["adder", "uccsd", "hubbard"])
 def test_what_is_taken_depends_neither_on_threads_nor_on_time(name: str, hold: Hold) -> None:
     """A first run takes the same with one thread and with many, whatever is planned first."""
-    hold(written_microseconds=10, gate_nanoseconds=100, between_microseconds=1, planned_microseconds=1)
+    hold(**EAGER)
     made = gates(name)
-    found = {
-        structure_of_run(made, threads, slow) for threads, slow in ((1, 0.0), (2, 0.0), (3, 0.2), (8, 0.2), (8, 0.0))
-    }
+    found = {structure_of_run(made, *of) for of in ((1, 0.0), (2, 0.0), (3, 0.2), (8, 0.2), (8, 0.0))}
     assert len(found) == 1
     assert found != {None}
 
@@ -104,33 +123,112 @@ def test_few_rotations_are_planned_in_place_of_a_long_circuit() -> None:
 
 def test_a_first_run_is_chosen_by_its_own_time(hold: Hold, monkeypatch: pytest.MonkeyPatch) -> None:
     """What takes less time interpreted runs first; where later runs alone are faster, the circuit runs as it came."""
-    hold(written_microseconds=10, gate_nanoseconds=10, between_microseconds=0)
-    made, seconds, at_first = gates("adder"), Where.seconds, 0.0
-    monkeypatch.setattr(Where, "seconds", lambda where, plans: seconds(where, plans) if len(plans[0].steps) else 0.0)
+    hold(**EAGER)
+    made = gates("adder")
+    for came, written, taken in ((Times(1.0, 3.0), Times(1.0, 2.0), True), (Times(1.0, 3.0), Times(0.1, 2.9), False)):
 
-    def longer(_: Where, plans: Sequence[Plan]) -> float:
-        return at_first if plans[0].num_gates == len(made.instructions) else 1.0 - at_first
+        def times(_: Where, plans: Sequence[Plan], came: Times = came, written: Times = written) -> Times:
+            return came if sum(plan.num_gates for plan in plans) == len(made.instructions) else written
 
-    monkeypatch.setattr(Where, "at_first", longer)
-    for at_first in (1.0, 0.0):
         tried.tried.cache_clear()
-        assert bool(OnGpu(made, threads=1).run()) == bool(at_first)
+        monkeypatch.setattr(Where, "times", times)
+        assert bool(OnGpu(made, threads=1).run()) == taken
 
 
 @pytest.mark.parametrize("name", ["ghz", "grid", "brick"])
-def test_what_promises_nothing_is_not_planned(name: str, hold: Hold) -> None:
-    """A circuit as it is written, dense or short, is planned once, whatever its form is."""
-    hold(written_microseconds=10)
-    made, one = CircuitBuilder(N), None
-    for gate in FAMILIES[name](N):
-        made = (
-            made.gate(gate.name, gate.wires, *gate.params)
-            if gate.matrix is None
-            else made.unitary(gate.matrix, gate.wires)
-        )
-    one = OnGpu(made.build(), threads=1)
-    planned: list[int] = []
-    of = one.planned
-    one.planned = lambda circuit: planned.append(len(circuit.instructions)) or of(circuit)  # type: ignore
+def test_what_promises_nothing_is_not_planned(name: str, hold: Hold, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A circuit that is dense or short as it is written is planned alone."""
+    hold(written_microseconds=10, written_nanoseconds=0)
+    one = OnGpu(circuit_of(FAMILIES[name](N), N), threads=1)
+    monkeypatch.setattr(one, "planned", lambda circuit: planned.append(circuit) or OnGpu.planned(one, circuit))
+    planned: list[Circuit] = []
     assert one.run() is None
-    assert planned == [len(one.circuit.instructions)]
+    assert planned == [one.circuit]
+
+
+def of_manners(came: Times, of: dict[Manner, Times], patch: pytest.MonkeyPatch) -> list[Callable[[], object]]:
+    """Let manners take some times, and the circuit as it came; return what is begun in the background, as it comes."""
+    begun, made = list[Callable[[], object]](), Look._option
+
+    def option(look: Look, written: WrittenCircuit, fact: str) -> _Option:
+        return made(look, written, fact)._replace(times=of.get(written.manner, Times(1.0, 1.0)))
+
+    patch.setattr(Look, "_option", option)
+    patch.setattr(Look, "_came", lambda _: came)
+    patch.setattr(looks, "_BACKGROUND", SimpleNamespace(later=begun.append))
+    return begun
+
+
+def manner_of(one: OnGpu) -> Manner | None:
+    """Return the manner in which the next run is written; None if it runs as it came."""
+    found = one.run()
+    if found is None:
+        return None
+    assert one.tried.chosen
+    assert found.circuit.structure is one.tried.chosen.structure
+    return one.tried.chosen.manner
+
+
+LATE = {**EAGER, "planned_microseconds": 1 << 20}
+"""Those with which what is written between gates is all that a first run looks at."""
+
+
+def test_later_runs_take_what_was_compared_in_the_background(hold: Hold, monkeypatch: pytest.MonkeyPatch) -> None:
+    """All manners are compared when a circuit comes again, and no run waits for that; nor is any slower than the first.
+
+    What takes longer than the first run until its kernels are there is taken when all runs have taken a second.
+    """
+    hold(**LATE)
+    times = {Manner.BETWEEN: (5e-5, 1e-4), Manner.LOCAL: (1e-5, 2e-4), Manner.BACK: (3e-5, 1.1e-4)}
+    begun = of_manners(Times(8e-5, 3e-4), {of: Times(*one) for of, one in times.items()}, monkeypatch)
+    one = OnGpu(gates("adder"), threads=2)
+    assert [manner_of(one) for _ in range(3)] == [Manner.BETWEEN] * 3
+    (look,) = begun
+    look()
+    assert [manner_of(one) for _ in range(3)] == [Manner.BACK] * 3
+    one.tried.spent = 10**6
+    assert manner_of(one) is Manner.BACK
+    begun[1]()
+    assert [manner_of(one) for _ in range(2)] == [Manner.LOCAL] * 2
+    assert len(begun) == 2
+
+
+def test_what_is_faster_at_first_alone_stays_until_kernels_pay(hold: Hold, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where only the first run gains, later ones stay with it as long as sweeps are interpreted."""
+    hold(**LATE)
+    begun = of_manners(Times(8e-5, 3e-4), {Manner.BETWEEN: Times(8e-5, 1e-4)}, monkeypatch)
+    one = OnGpu(gates("adder"), threads=1)
+    assert [manner_of(one) for _ in range(2)] == [Manner.BETWEEN] * 2
+    begun[0]()
+    assert manner_of(one) is Manner.BETWEEN
+    one.tried.spent = 10**6
+    assert manner_of(one) is Manner.BETWEEN
+    begun[1]()
+    assert manner_of(one) is None
+
+
+def test_an_error_in_the_background_is_logged(caplog: pytest.LogCaptureFixture) -> None:
+    """Nobody is there to be told but the log."""
+    _quietly(lambda: 1 // 0)
+    assert "division" in caplog.text
+
+
+def test_the_background_compares_by_itself(hold: Hold, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A circuit that comes again is compared in a thread of its own, whose choice is that of the same work done here."""
+    hold(**EAGER)
+    one, done, compare = OnGpu(gates("hubbard"), threads=2), Queue[tuple[int, Chosen | None]](), Look.in_all_manners
+
+    def told(look: Look, *, alike: bool = False) -> _Option | None:
+        found = compare(look, alike=alike)
+        done.put((threading.get_ident(), one.tried.chosen))
+        return found
+
+    monkeypatch.setattr(Look, "in_all_manners", told)
+    assert [one.run() is not None for _ in range(2)] == [True, True]
+    thread, chosen = done.get(timeout=PATIENCE)
+    assert thread != threading.get_ident()
+    tried.tried.cache_clear()
+    monkeypatch.setattr(looks, "_BACKGROUND", SimpleNamespace(later=lambda work: work()))
+    for _ in range(2):
+        one.run()
+    assert one.tried.chosen == chosen
