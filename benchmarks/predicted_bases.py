@@ -30,7 +30,7 @@ from qsim_ex.circuit.ops import Unitary
 from qsim_ex.devices.memory import state_bytes
 from qsim_ex.planning.cost.rates import cpu_rates
 from qsim_ex.planning.planner import make_plan
-from qsim_ex.planning.written import Limits, Manner, written_out
+from qsim_ex.planning.written import Manner, WritingLimits, written_out
 from qsim_ex.steps import Layout
 from qsim_ex.steps.compiled import arrays_of
 from qsim_ex_provider.translation.circuits import translate
@@ -78,7 +78,7 @@ def fastest(circuit: Circuit, machine: Machine, zeros: bool) -> Time:
     if 1e3 * came < now.written_microseconds or 1e6 * came < now.written_nanoseconds * gates:
         return best
     most = min(gates // now.gates_of_a_rotation, now.written_rotations)
-    limits = Limits(most, int(1e3 * came))
+    limits = WritingLimits(most, int(1e3 * came))
     first = written_out(circuit, manner=Manner.BETWEEN, zeros=zeros)
     for manner in Manner if first else ():
         written = first.again(manner, limits) if first else None

@@ -25,7 +25,7 @@ from qsim_ex.circuit.circuit import Circuit
 from qsim_ex.circuit.ops import Unitary
 from qsim_ex.planning.cost.summary import summary
 from qsim_ex.planning.planner import make_plan
-from qsim_ex.planning.written import Limits, Manner, written_out
+from qsim_ex.planning.written import Manner, WritingLimits, written_out
 from qsim_ex.steps import Layout
 from tools.golden_counts import FAMILIES, MACHINES
 
@@ -51,7 +51,7 @@ def manners(circuit: Circuit) -> Iterator[tuple[Manner, Circuit]]:
     """Yield what is written out of a circuit in each manner, unless it has blocks."""
     written = written_out(circuit)
     for manner in Manner if written else ():
-        if written and (other := written.again(manner, Limits())):
+        if written and (other := written.again(manner, WritingLimits())):
             yield manner, other.circuit(circuit.operands)
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from qsim_ex.errors import Cancelled
 from qsim_ex.planning.compiled import cancelled_by, check_cancelled
-from qsim_ex.run.beside import Beside
+from qsim_ex.run.beside import SideThreads
 
 PATIENCE = 60
 
@@ -18,7 +18,7 @@ PATIENCE = 60
 def test_results_are_those_of_the_work(threads: int) -> None:
     """Pieces return what their work returns, whoever does it, and one may ask for the result of another."""
     usual = sys.getswitchinterval()
-    with Beside(threads) as beside:
+    with SideThreads(threads) as beside:
         one = beside.begin(lambda: 1)
         two = beside.begin(lambda: one.result() + 1)
         late = beside.begin(lambda: two.result() + 1, now=False)
@@ -33,7 +33,7 @@ def test_an_error_is_raised_where_the_result_is_asked_for(threads: int) -> None:
     def fails() -> int:
         raise MemoryError("refused")
 
-    with Beside(threads) as beside:
+    with SideThreads(threads) as beside:
         wrong, right = beside.begin(fails), beside.begin(lambda: 1)
         assert right.result() == 1
         with pytest.raises(MemoryError, match="refused"):
@@ -43,9 +43,9 @@ def test_an_error_is_raised_where_the_result_is_asked_for(threads: int) -> None:
 def test_without_threads_nothing_begins_that_nobody_asks_for() -> None:
     """With one thread, and where a piece is not wanted now, work is done when its result is asked for."""
     done = []
-    with Beside(1) as beside:
+    with SideThreads(1) as beside:
         beside.begin(lambda: done.append("with one thread"))
-    with Beside(8) as beside:
+    with SideThreads(8) as beside:
         beside.begin(lambda: done.append("later"), now=False)
     assert not done
 
@@ -65,7 +65,7 @@ def test_what_is_not_asked_for_ends() -> None:
     for error in (None, KeyboardInterrupt):
         begun, ended = threading.Event(), threading.Event()
         try:
-            with Beside(2) as beside:
+            with SideThreads(2) as beside:
                 beside.begin(lambda begun=begun, ended=ended: endless(begun, ended))  # type: ignore[misc]
                 assert begun.wait(PATIENCE)
                 if error is not None:
@@ -78,7 +78,7 @@ def test_what_is_not_asked_for_ends() -> None:
 def test_a_caller_that_is_cancelled_does_not_wait() -> None:
     """Who waits for a result is cancelled by the event of its own run, and so is the work."""
     begun, ended, cancel = threading.Event(), threading.Event(), threading.Event()
-    with cancelled_by(cancel), Beside(2) as beside:
+    with cancelled_by(cancel), SideThreads(2) as beside:
         work = beside.begin(lambda: endless(begun, ended))
         assert begun.wait(PATIENCE)
         cancel.set()

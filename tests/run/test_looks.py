@@ -35,7 +35,7 @@ N, CZ = 20, ("rz", "sx", "x", "cz")
 PATIENCE = 60
 
 
-class OnGpu:
+class OfHypotheticalGpu:
     """Runs of one circuit on a GPU that need not be there: what they would take. asked: how often it was planned."""
 
     def __init__(self, circuit: Circuit, **options: object) -> None:
@@ -90,7 +90,7 @@ EAGER = {
 def structure_of_run(made: Circuit, threads: int, slow: float) -> Structure | None:
     """Return the structure that a first run takes where planning the circuit as it came takes some seconds longer."""
     tried.tried.cache_clear()
-    one = OnGpu(made, threads=threads)
+    one = OfHypotheticalGpu(made, threads=threads)
 
     def plans() -> Sequence[Plan]:
         time.sleep(slow)
@@ -112,7 +112,7 @@ def test_what_is_taken_depends_neither_on_threads_nor_on_time(name: str, hold: H
 
 def test_few_rotations_are_planned_in_place_of_a_long_circuit() -> None:
     """What runs sooner than the circuit as it came is planned is taken at once, and the circuit is not planned."""
-    one = OnGpu(gates("uccsd"), threads=1)
+    one = OfHypotheticalGpu(gates("uccsd"), threads=1)
     found = one.run()
     assert found
     assert one.tried.chosen
@@ -132,15 +132,17 @@ def test_a_first_run_is_chosen_by_its_own_time(hold: Hold, monkeypatch: pytest.M
 
         tried.tried.cache_clear()
         monkeypatch.setattr(Where, "times", times)
-        assert bool(OnGpu(made, threads=1).run()) == taken
+        assert bool(OfHypotheticalGpu(made, threads=1).run()) == taken
 
 
 @pytest.mark.parametrize("name", ["ghz", "grid", "brick"])
 def test_what_promises_nothing_is_not_planned(name: str, hold: Hold, monkeypatch: pytest.MonkeyPatch) -> None:
     """A circuit that is dense or short as it is written is planned alone."""
     hold(written_microseconds=10, written_nanoseconds=0)
-    one = OnGpu(circuit_of(FAMILIES[name](N), N), threads=1)
-    monkeypatch.setattr(one, "planned", lambda circuit: planned.append(circuit) or OnGpu.planned(one, circuit))
+    one = OfHypotheticalGpu(circuit_of(FAMILIES[name](N), N), threads=1)
+    monkeypatch.setattr(
+        one, "planned", lambda circuit: planned.append(circuit) or OfHypotheticalGpu.planned(one, circuit)
+    )
     planned: list[Circuit] = []
     assert one.run() is None
     assert planned == [one.circuit]
@@ -159,7 +161,7 @@ def of_manners(came: Times, of: dict[Manner, Times], patch: pytest.MonkeyPatch) 
     return begun
 
 
-def manner_of(one: OnGpu) -> Manner | None:
+def manner_of(one: OfHypotheticalGpu) -> Manner | None:
     """Return the manner in which the next run is written; None if it runs as it came."""
     found = one.run()
     if found is None:
@@ -181,7 +183,7 @@ def test_later_runs_take_what_was_compared_in_the_background(hold: Hold, monkeyp
     hold(**LATE)
     times = {Manner.BETWEEN: (5e-5, 1e-4), Manner.LOCAL: (1e-5, 2e-4), Manner.BACK: (3e-5, 1.1e-4)}
     begun = of_manners(Times(8e-5, 3e-4), {of: Times(*one) for of, one in times.items()}, monkeypatch)
-    one = OnGpu(gates("adder"), threads=2)
+    one = OfHypotheticalGpu(gates("adder"), threads=2)
     assert [manner_of(one) for _ in range(3)] == [Manner.BETWEEN] * 3
     (look,) = begun
     look()
@@ -197,7 +199,7 @@ def test_what_is_faster_at_first_alone_stays_until_kernels_pay(hold: Hold, monke
     """Where only the first run gains, later ones stay with it as long as sweeps are interpreted."""
     hold(**LATE)
     begun = of_manners(Times(8e-5, 3e-4), {Manner.BETWEEN: Times(8e-5, 1e-4)}, monkeypatch)
-    one = OnGpu(gates("adder"), threads=1)
+    one = OfHypotheticalGpu(gates("adder"), threads=1)
     assert [manner_of(one) for _ in range(2)] == [Manner.BETWEEN] * 2
     begun[0]()
     assert manner_of(one) is Manner.BETWEEN
@@ -214,9 +216,13 @@ def test_an_error_in_the_background_is_logged(caplog: pytest.LogCaptureFixture) 
 
 
 def test_the_background_compares_by_itself(hold: Hold, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A circuit that comes again is compared in a thread of its own, whose choice is that of the same work done here."""
+    """A circuit that comes again is compared in a thread of its own, which chooses as the same work here does."""
     hold(**EAGER)
-    one, done, compare = OnGpu(gates("hubbard"), threads=2), Queue[tuple[int, Chosen | None]](), Look.in_all_manners
+    one, done, compare = (
+        OfHypotheticalGpu(gates("hubbard"), threads=2),
+        Queue[tuple[int, Chosen | None]](),
+        Look.in_all_manners,
+    )
 
     def told(look: Look, *, alike: bool = False) -> _Option | None:
         found = compare(look, alike=alike)

@@ -2,15 +2,27 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 from numpy.typing import NDArray
 
+from qsim_ex.circuit.structure import Structure
 from qsim_ex.native.library import address, function
 from qsim_ex.planning.compiled import worked
 from qsim_ex.planning.form import FormInMaking
-from qsim_ex.planning.written_numbers import Combinations
+from qsim_ex.planning.written_numbers import Combinations, WrittenNumbers
+from qsim_ex.planning.written_rotations import Condition
 
 Integers = NDArray[np.int64]
+
+
+class WrittenParts(NamedTuple):
+    """What a written circuit is made of; see its properties."""
+
+    structure: Structure
+    numbers: WrittenNumbers
+    last: int
 
 
 class Writer:
@@ -30,6 +42,12 @@ class Writer:
     def count(self) -> int:
         """Return how many gates are written."""
         return int(function("writer_count")(self.handle))
+
+    def conditions(self) -> list[Condition]:
+        """Return the conditions of all gates, in order."""
+        found = np.empty((int(function("writer_conditions")(self.handle)), 2), dtype=np.int64)
+        function("writer_write_conditions")(self.handle, address(found))
+        return [Condition(parity, bool(value)) for parity, value in found.tolist()]
 
     def free(self) -> None:
         """Give the memory back, once all has been read."""

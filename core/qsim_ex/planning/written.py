@@ -22,14 +22,14 @@ from qsim_ex.circuit.ops import ALWAYS, Entry, Op, When, mask_of, wires_of
 from qsim_ex.circuit.structure import Structure, structure_of
 from qsim_ex.native.library import address, function
 from qsim_ex.planning.form import TOLERANCE, UNBOUNDED, FormInMaking, begun
-from qsim_ex.planning.writer import Writer, phases
+from qsim_ex.planning.writer import Writer, WrittenParts, phases
 from qsim_ex.planning.written_numbers import Combinations, Complex, WrittenNumbers
 from qsim_ex.planning.written_rotations import Condition, RotationEntries, RotationPart, rotation
 
 Integers = NDArray[np.int64]
 
 
-class Limits(NamedTuple):
+class WritingLimits(NamedTuple):
     """How much a form may be so that it is written.
 
     rotations: the most that it may have; UNBOUNDED for any number. microseconds: the length of the run in whose place
@@ -57,14 +57,6 @@ class Manner(IntEnum):
     BETWEEN = 4
 
 
-class Parts(NamedTuple):
-    """What a written circuit is made of; see its properties."""
-
-    structure: Structure
-    numbers: WrittenNumbers
-    last: int
-
-
 @dataclass(frozen=True, eq=False)
 class WrittenCircuit:
     """What is written out of a form: a structure, and how its numbers follow from those of the circuit.
@@ -76,14 +68,14 @@ class WrittenCircuit:
 
     num_gates: int
     manner: Manner
-    again: Callable[[Manner, Limits], WrittenCircuit | None] = field(repr=False)
-    made: Callable[[], Parts] = field(repr=False)
+    again: Callable[[Manner, WritingLimits], WrittenCircuit | None] = field(repr=False)
+    made: Callable[[], WrittenParts] = field(repr=False)
 
-    _kept: list[Parts] = field(default_factory=list, init=False, repr=False)
+    _kept: list[WrittenParts] = field(default_factory=list, init=False, repr=False)
     _lock: Lock = field(default_factory=Lock, init=False, repr=False)
 
     @property
-    def parts(self) -> Parts:
+    def parts(self) -> WrittenParts:
         """The parts, which are made now or were before."""
         if not self._kept:
             with self._lock:
@@ -129,7 +121,7 @@ def written_out(
     circuit: Circuit,
     tolerance: float = TOLERANCE,
     *,
-    limits: Limits = Limits(),  # noqa: B008  (it is immutable)
+    limits: WritingLimits = WritingLimits(),  # noqa: B008  (it is immutable)
     manner: Manner = Manner.LOCAL,
     zeros: bool = False,
 ) -> WrittenCircuit | None:
@@ -153,7 +145,7 @@ class _Gates:
         self._given, self._operands, self._tolerance, self._zeros = circuit, operands, tolerance, zeros
         self._lock, self.form = Lock(), cast("FormInMaking | None", None)
 
-    def __call__(self, manner: Manner, limits: Limits) -> WrittenCircuit | None:
+    def __call__(self, manner: Manner, limits: WritingLimits) -> WrittenCircuit | None:
         """Return what is written in a manner; None if it cannot be, or is more than the limits allow."""
         if manner is Manner.BETWEEN and self.form is None:  # which needs no more than what was read
             made = self._made(limits.read // 2, only_read=True)
@@ -171,7 +163,7 @@ class _Gates:
         made = begun(self._given, self._tolerance, most, self._zeros, only_read=only_read)
         return made if made.run() and not made.counts()[1] else None
 
-    def _read(self, writing: Writer) -> Parts:
+    def _read(self, writing: Writer) -> WrittenParts:
         """Return what a writer has written."""
         writer, made, count = writing.handle, writing.made, writing.count()
         gates, angles = np.empty((count, 4), dtype=np.int64), np.empty(count + 1)
@@ -191,20 +183,14 @@ class _Gates:
             np.concatenate([angles[constant], by]),
         )
         last = int(function("writer_last")(writer))
-        parts = list(_parts(gates, angles, varies, _conditions(writer)))
+        parts = list(_parts(gates, angles, varies, writing.conditions()))
         structure, begin = _structure(made.num_wires, gates.tolist(), eighths.tolist(), parts, last)
         entries = RotationEntries.of(
             (row, part) for row, number in enumerate(constant[:-1].tolist()) for part in parts[number]
         )
         numbers = WrittenNumbers(self._operands, *phases(made), self._tolerance, sums, entries, _constants())
         writing.free()
-        return Parts(structure, numbers, begin)
-
-
-def _conditions(writer: int) -> list[Condition]:
-    found = np.empty((int(function("writer_conditions")(writer)), 2), dtype=np.int64)
-    function("writer_write_conditions")(writer, address(found))
-    return [Condition(parity, bool(value)) for parity, value in found.tolist()]
+        return WrittenParts(structure, numbers, begin)
 
 
 def _parts(

@@ -50,7 +50,7 @@ class Begun(Generic[Made]):
             return self._work()
 
 
-class Beside:
+class SideThreads:
     """Begins pieces of work beside the caller's; at its end what is not done is dropped.
 
     threads: how many threads may work, the caller's included; with 1 all work is done where it is asked for.

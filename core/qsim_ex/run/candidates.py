@@ -20,7 +20,8 @@ from qsim_ex.circuit.parameters.bindings import Bindings
 from qsim_ex.circuit.structure import Structure, structure_of
 from qsim_ex.planning.compiled import MOST_WIRES
 from qsim_ex.planning.form import UNBOUNDED
-from qsim_ex.planning.written import Limits, Manner, Parts, WrittenCircuit
+from qsim_ex.planning.writer import WrittenParts
+from qsim_ex.planning.written import Manner, WritingLimits, WrittenCircuit
 from qsim_ex.planning.written import written_out as write
 from qsim_ex.planning.written_bindings import WrittenBindings
 from qsim_ex.run.tried import few_rotations
@@ -87,9 +88,9 @@ def _written(structure: Structure, gates: int, given: Circuit) -> WrittenCircuit
     """Return what is written soon of gates, with all that stands behind them; None if it cannot be."""
     dense, usual = thresholds.now.gates_of_a_rotation, most_rotations(structure)
     few = min((most for most in (usual, few_rotations(gates)) if most != UNBOUNDED), default=UNBOUNDED)
-    found = write(given, limits=Limits(few), zeros=True) if few else None
+    found = write(given, limits=WritingLimits(few), zeros=True) if few else None
     if found is None:
-        limits = Limits(usual, read=_READ * gates // dense if dense else UNBOUNDED)
+        limits = WritingLimits(usual, read=_READ * gates // dense if dense else UNBOUNDED)
         found = write(given, limits=limits, manner=Manner.BETWEEN, zeros=True)
     return found and _WithEnd(structure, gates)(found)
 
@@ -105,17 +106,17 @@ class _WithEnd:
         """Return what is written of gates, with the end behind it. What is written in other manners is kept with it."""
         known: dict[Manner, WrittenCircuit] = {}
 
-        def again(manner: Manner, limits: Limits) -> WrittenCircuit | None:
+        def again(manner: Manner, limits: WritingLimits) -> WrittenCircuit | None:
             if manner not in known and (other := gates.again(manner, limits)):
                 known[manner] = self(other)
             return known.get(manner)
 
         return WrittenCircuit(gates.num_gates, gates.manner, again, partial(self._parts, gates))
 
-    def _parts(self, gates: WrittenCircuit) -> Parts:
+    def _parts(self, gates: WrittenCircuit) -> WrittenParts:
         structure, numbers, last = gates.parts
         whole = structure_of(self._num_wires, self._num_clbits, (*structure.instructions, *self._behind))
-        return Parts(whole, numbers, last)
+        return WrittenParts(whole, numbers, last)
 
 
 thresholds.depends(written_bindings)

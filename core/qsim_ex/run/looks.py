@@ -20,9 +20,9 @@ from qsim_ex.errors import Cancelled
 from qsim_ex.kernels.background import Background, process_ends
 from qsim_ex.kernels.host import cores
 from qsim_ex.planning.compiled import cancelled_by
-from qsim_ex.planning.written import Limits, Manner, WrittenCircuit
+from qsim_ex.planning.written import Manner, WritingLimits, WrittenCircuit
 from qsim_ex.program.program import Program
-from qsim_ex.run.beside import Begun, Beside
+from qsim_ex.run.beside import Begun, SideThreads
 from qsim_ex.run.candidates import candidates, gates_of, most_rotations
 from qsim_ex.run.tried import Chosen, Tried, affordable, is_sooner, pays, planning_of
 from qsim_ex.run.where import Times, Where
@@ -78,7 +78,7 @@ class Look:
         """Return what a first run takes, if that is not the circuit as it came; both are planned beside each other."""
         tried, count, planning = self._tried, self._bound.count, planning_of(self._gates)
         most = 1e6 * self._where.one_pass * count * self._gates / _SWEEP
-        with Beside(self._threads if most >= thresholds.now.written_microseconds else 1) as beside:
+        with SideThreads(self._threads if most >= thresholds.now.written_microseconds else 1) as beside:
             came = beside.begin(self._came, now=planning >= _LONG)
             first = beside.begin(lambda: next(self._candidates(), None))
             option = beside.begin(lambda: self._promising(first.result()))
@@ -115,7 +115,7 @@ class Look:
         if written.manner is not Manner.BETWEEN:
             return best
         least = best.times.first if best else times.first
-        limits = Limits(affordable(1e6 * least * count, most_rotations(self._structure)), int(1e6 * times.later))
+        limits = WritingLimits(affordable(1e6 * least * count, most_rotations(self._structure)), int(1e6 * times.later))
         local = written.again(Manner.LOCAL, limits) if limits.rotations else None
         if local and local.num_gates < self._gates and pays(self._gates, local, 1e6 * least * count):
             other = self._option(local, fact)
@@ -134,7 +134,7 @@ class Look:
         if chosen is None:
             return None
         for written, fact in self._candidates():
-            limits = Limits(most_rotations(self._structure))
+            limits = WritingLimits(most_rotations(self._structure))
             other = written if written.manner is chosen.manner else written.again(chosen.manner, limits)
             circuit = self._circuit(other or written)
             program, plans = self._planned(circuit)
@@ -156,8 +156,8 @@ class Look:
             return self._stays()
         most = _ALIKE * 1e-6 * tried.run if alike else math.inf
         for written, fact in self._candidates():
-            limits = Limits(most_rotations(self._structure), int(1e6 * came.later))
-            with Beside(self._threads) as beside:
+            limits = WritingLimits(most_rotations(self._structure), int(1e6 * came.later))
+            with SideThreads(self._threads) as beside:
                 begun = [beside.begin(partial(self._in_manner, written, fact, manner, limits)) for manner in Manner]
                 found = [option for one in begun if (option := one.result()) is not None]
             faster = [one for one in found if self._is_faster(one.times.later, came.later)]
@@ -169,7 +169,7 @@ class Look:
             tried.alone = True
         return self._stays()
 
-    def _in_manner(self, written: WrittenCircuit, fact: str, manner: Manner, limits: Limits) -> _Option | None:
+    def _in_manner(self, written: WrittenCircuit, fact: str, manner: Manner, limits: WritingLimits) -> _Option | None:
         other = written if manner is written.manner else written.again(manner, limits)
         return self._option(other, fact) if other and other.num_gates < _MORE * self._gates else None
 

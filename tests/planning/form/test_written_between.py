@@ -5,12 +5,14 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from benchmarks.engine import circuit_of
 from benchmarks.forms import transpiled
 from benchmarks.gates import Gate
 from qsim_ex import reference
 from qsim_ex.circuit.circuit import Circuit
 from qsim_ex.circuit.ops import Op
-from qsim_ex.planning.written import Manner, written_out
+from qsim_ex.planning.written import Manner, WritingLimits, written_out
+from tools.golden_counts import FAMILIES
 
 BASES = (("rz", "sx", "x", "cx"), ("rz", "sx", "x", "cz"), ("r", "cz"), ("u", "cz"))
 
@@ -24,6 +26,31 @@ def names(circuit: Circuit) -> list[str]:
     psi = rng.normal(size=1 << circuit.num_qubits) + 1j * rng.normal(size=1 << circuit.num_qubits)
     assert np.abs(reference.simulate(found, psi) - reference.simulate(circuit, psi)).max() < 1e-12
     return [one.name for one in found.instructions if isinstance(one, Op)]
+
+
+@pytest.mark.parametrize("name", ["qft", "hubbard", "su2_8", "walk"])
+def test_what_was_read_is_all_that_it_takes(name: str) -> None:
+    """What is written of a circuit that was only read is, number by number, what is written beside its form."""
+    circuit = transpiled(FAMILIES[name](8), 8, ("rz", "sx", "x", "cz"), 1)
+    read, form = written_out(circuit, manner=Manner.BETWEEN), written_out(circuit)
+    assert read
+    assert form
+    beside = form.again(Manner.BETWEEN, WritingLimits())
+    assert beside
+    assert read.structure is beside.structure
+    assert np.array_equal(read.numbers(circuit.operands), beside.numbers(circuit.operands))
+    again = read.again(Manner.LOCAL, WritingLimits())
+    assert again
+    assert again.structure is form.structure
+
+
+def test_a_circuit_of_too_many_rotations_is_given_up_while_it_is_read() -> None:
+    """With more rotations than it may be, quarter turns, too, nothing is written, and as much as with a block."""
+    circuit = transpiled(FAMILIES["qft"](8), 8, ("rz", "sx", "x", "cz"), 1)
+    for share, there in ((4, True), (0.25, False)):
+        limits = WritingLimits(read=int(share * circuit.num_gates))
+        assert (written_out(circuit, manner=Manner.BETWEEN, limits=limits) is not None) == there
+    assert written_out(circuit_of(FAMILIES["three_wires"](8), 8), manner=Manner.BETWEEN) is None
 
 
 @pytest.mark.parametrize("basis", BASES)

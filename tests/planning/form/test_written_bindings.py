@@ -14,7 +14,8 @@ from qsim_ex.circuit.builder import CircuitBuilder
 from qsim_ex.circuit.circuit import Circuit
 from qsim_ex.circuit.gates import GATES
 from qsim_ex.circuit.parameters.bindings import Bindings
-from qsim_ex.planning.written import Parts, WrittenCircuit, written_out
+from qsim_ex.planning.writer import WrittenParts
+from qsim_ex.planning.written import WrittenCircuit, written_out
 from qsim_ex.planning.written_bindings import WrittenBindings
 from qsim_ex.planning.written_numbers import WrittenNumbers
 
@@ -177,7 +178,7 @@ def test_a_planted_fault_is_found(fault: Callable[[WrittenNumbers], WrittenNumbe
         written = WrittenBindings(circuit.structure, written_out).of(Bindings.of(circuit.operands))
         assert written
         parts = written.parts._replace(numbers=fault(written.numbers))
-        found += error(circuit, replace(written, made=partial(Parts, *parts))) > 1e-6
+        found += error(circuit, replace(written, made=partial(WrittenParts, *parts))) > 1e-6
     assert found >= 6
 
 

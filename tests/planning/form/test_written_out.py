@@ -16,7 +16,7 @@ from qsim_ex import reference, thresholds
 from qsim_ex.circuit.builder import CircuitBuilder
 from qsim_ex.circuit.circuit import Circuit
 from qsim_ex.circuit.ops import Op
-from qsim_ex.planning.written import Limits, Manner, written_out
+from qsim_ex.planning.written import Manner, WritingLimits, written_out
 from tools.golden_counts import FAMILIES
 
 BASES = (("rz", "sx", "x", "cx"), ("rz", "sx", "x", "cz"), ("r", "cz"), ("rx", "ry", "rz", "rzz"), ("u", "cz"))
@@ -56,7 +56,7 @@ def test_a_family_that_is_written_out_does_the_same(name: str, hold: Hold) -> No
     first = written_out(circuit)
     assert first
     for manner in Manner:
-        written = first.again(manner, Limits())
+        written = first.again(manner, WritingLimits())
         assert written
         assert distance(circuit, written.circuit(circuit.operands)) < 1e-10
 
@@ -157,11 +157,11 @@ def test_a_dense_circuit_is_given_up_while_it_is_read(hold: Hold) -> None:
     dense, sparse = (transpiled(FAMILIES[name](8), 8, ("u", "cz"), 1) for name in ("brick", "uccsd"))
     most = dense.num_gates * 100
     hold(rotations_ahead=100)
-    assert written_out(dense, limits=Limits(most))
+    assert written_out(dense, limits=WritingLimits(most))
     hold(rotations_ahead=3)
-    assert written_out(dense, limits=Limits(most)) is None
+    assert written_out(dense, limits=WritingLimits(most)) is None
     assert written_out(dense)
-    assert written_out(sparse, limits=Limits(most))
+    assert written_out(sparse, limits=WritingLimits(most))
 
 
 def test_the_benchmark_prices_both() -> None:

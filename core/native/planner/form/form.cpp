@@ -24,8 +24,7 @@ std::uint64_t mixed_in(std::uint64_t key, std::uint64_t more) { return plan::mix
 Form::Form(std::unique_ptr<plan::Reader> reader, const Complex* operands, Int samples, Int stride, int wires,
            double tolerance, Int most, bool zeros, bool only_read)
     : reader_(std::move(reader)), operands_(operands), samples_(static_cast<std::size_t>(samples)),
-      stride_(static_cast<std::size_t>(stride)), tolerance_(tolerance), most_(most),
-      only_read_(only_read), frame_(wires),
+      stride_(static_cast<std::size_t>(stride)), tolerance_(tolerance), most_(most), only_read_(only_read), frame_(wires),
       layers_(new Layers(frame_, tolerance, true)), on_zeros_(zeros) {
     if (zeros) key = mixed_in(key, zeros);
 }

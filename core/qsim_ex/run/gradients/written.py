@@ -21,7 +21,7 @@ from qsim_ex.circuit.structure import Structure, structure_of
 from qsim_ex.devices.base import Batches
 from qsim_ex.planning.coefficients.pullback import LEFT_OUT
 from qsim_ex.planning.compiled import MOST_WIRES
-from qsim_ex.planning.written import Limits, Manner, WrittenCircuit
+from qsim_ex.planning.written import Manner, WritingLimits, WrittenCircuit
 from qsim_ex.planning.written_bindings import WrittenBindings
 from qsim_ex.run.gradients.reversed_plan import reverses
 from qsim_ex.run.gradients.states import forward_plan
@@ -96,7 +96,7 @@ def written_task(task: GradientTask, where: Where, *, again: bool = False) -> Gr
     if not (again or tried.comes_again) and microseconds < now.planned_microseconds * gates:
         tried.comes_again = True
         return task
-    local, limits = _for_all(task, tried), Limits(most_rotations(work), int(1e6 * seconds))
+    local, limits = _for_all(task, tried), WritingLimits(most_rotations(work), int(1e6 * seconds))
     if local is not None and tried.manner is None:
         tried.manner = _fastest(task, local, where, limits, now.written_percent / 100 * where.rates.surely * seconds)
     written = None if tried.manner is None or local is None else _in_manner(local, tried.manner, limits)
@@ -118,11 +118,13 @@ def _for_all(task: GradientTask, tried: _TriedGradient) -> WrittenCircuit | None
     return tried.known.of(sweep.bindings())
 
 
-def _in_manner(local: WrittenCircuit, manner: Manner, limits: Limits) -> WrittenCircuit | None:
+def _in_manner(local: WrittenCircuit, manner: Manner, limits: WritingLimits) -> WrittenCircuit | None:
     return local if manner is local.manner else local.again(manner, limits)
 
 
-def _fastest(task: GradientTask, local: WrittenCircuit, where: Where, limits: Limits, most: float) -> Manner | None:
+def _fastest(
+    task: GradientTask, local: WrittenCircuit, where: Where, limits: WritingLimits, most: float
+) -> Manner | None:
     """Return the manner whose plan takes the least time of those that take less than so many seconds, if any does."""
     best = None
     for manner in Manner:
