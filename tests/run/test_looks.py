@@ -127,7 +127,9 @@ def test_a_first_run_is_chosen_by_its_own_time(hold: Hold, monkeypatch: pytest.M
     made = gates("adder")
     for came, written, taken in ((Times(1.0, 3.0), Times(1.0, 2.0), True), (Times(1.0, 3.0), Times(0.1, 2.9), False)):
 
-        def times(_: Where, plans: Sequence[Plan], came: Times = came, written: Times = written) -> Times:
+        def times(
+            _: Where, plans: Sequence[Plan], __: float = 0.0, came: Times = came, written: Times = written
+        ) -> Times:
             return came if sum(plan.num_gates for plan in plans) == len(made.instructions) else written
 
         tried.tried.cache_clear()

@@ -127,7 +127,7 @@ def test_a_batch_that_is_too_small_says_nothing_of_larger_ones(hold: Hold, monke
     assert [told(2), told(20)] == [False, True]
 
 
-@pytest.mark.parametrize(("name", "microseconds"), [("uccsd", 20), ("hubbard", 5)])
+@pytest.mark.parametrize(("name", "microseconds"), [("ucc", 20), ("hubbard", 5)])
 def test_what_takes_longer_to_plan_than_all_runs_waits(
     name: str, microseconds: int, hold: Hold, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -146,7 +146,7 @@ def test_what_takes_longer_to_plan_than_all_runs_waits(
     for runs in range(1, 5 * microseconds):  # noqa: B007  (of which `counted` tells)
         told += ["written" in simulator.run(made, 10).provenance.facts]
     assert told == sorted(told)
-    assert told.index(True) - microseconds * (len(Manner) - 1) in (-1, 0)  # microseconds are rounded
+    assert told.index(True) == pytest.approx(microseconds * (len(Manner) - 1), abs=2)  # microseconds are rounded
     assert {*looks} == {1 + told.index(True)}
     hold(planned_microseconds=1 << 41)  # so that nothing is known
     assert "as Pauli rotations" in str(simulator.explain(made))

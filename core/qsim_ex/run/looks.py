@@ -78,11 +78,12 @@ class Look:
         """Return what a first run takes, if that is not the circuit as it came; both are planned beside each other."""
         tried, count, planning = self._tried, self._bound.count, planning_of(self._gates)
         most = 1e6 * self._where.one_pass * count * self._gates / _SWEEP
-        with SideThreads(self._threads if most >= thresholds.now.written_microseconds else 1) as beside:
-            came = beside.begin(self._came, now=planning >= _LONG)
+        long = planning >= _LONG
+        with SideThreads(self._threads if long or most >= thresholds.now.written_microseconds else 1) as beside:
+            came = beside.begin(self._came, now=long)
             first = beside.begin(lambda: next(self._candidates(), None))
             option = beside.begin(lambda: self._promising(first.result()))
-            sooner = planning >= _LONG and (found := first.result()) is not None and is_sooner(found[0], planning)
+            sooner = long and (found := first.result()) is not None and is_sooner(found[0], planning)
             if sooner and (soon := option.result()) and 1e6 * soon.times.first * count <= planning:
                 return self._taken(soon, first=True)  # it ends before the circuit as it came is planned
             times = came.result()
@@ -193,7 +194,8 @@ class Look:
     def _came(self) -> Times:
         """Return the times of the circuit as it came."""
         if self._times is None:
-            self._times = self._where.times(self._plans())
+            least = 1e-6 * thresholds.now.written_microseconds / self._bound.count
+            self._times = self._where.times(self._plans(), least)
         return self._times
 
     def _option(self, written: WrittenCircuit, fact: str) -> _Option:

@@ -15,6 +15,9 @@ from qsim_ex.planning.cost.rates import Rates
 from qsim_ex.steps.compiled import arrays_of
 from qsim_ex.steps.plan import Plan
 
+_MOST_LONGER = 8
+"""How many times as long as later runs a first one may take; it was up to 5 on an H100."""
+
 
 class Times(NamedTuple):
     """The predicted seconds of later runs of a binding, and of a first one."""
@@ -59,7 +62,11 @@ class Where(NamedTuple):
             return total_of(plans, self.options.dtype, self.deployment, self.rates).seconds
         return self.one_pass * sum(arrays.passes for arrays in native if arrays)
 
-    def times(self, plans: Sequence[Plan]) -> Times:
-        """Return how long some plans take there in later runs, and in a first one."""
-        later, longer = self.seconds(plans), self.at_first(plans)
+    def times(self, plans: Sequence[Plan], least: float = 0.0) -> Times:
+        """Return how long some plans take there in later runs, and in a first one.
+
+        least: the seconds below which nobody asks how much longer a first run takes.
+        """
+        later = self.seconds(plans)
+        longer = self.at_first(plans) if _MOST_LONGER * later >= least else 0.0
         return Times(later + longer * (self.options.compile == "never"), later + longer)
