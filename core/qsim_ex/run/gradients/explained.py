@@ -19,6 +19,7 @@ from qsim_ex.placement.deployment import Deployment
 from qsim_ex.placement.paired import widened
 from qsim_ex.planning.coefficients.pullback import LEFT_OUT
 from qsim_ex.planning.cost.rates import H200, Rates
+from qsim_ex.run.candidates import AS
 from qsim_ex.run.gradients.divided import plans
 from qsim_ex.run.gradients.gradient import checked
 from qsim_ex.run.gradients.reversed_plan import reverses
@@ -27,7 +28,6 @@ from qsim_ex.run.gradients.targets import Expectations
 from qsim_ex.run.gradients.task import GradientTask, back_of
 from qsim_ex.run.gradients.written import written_task
 from qsim_ex.run.plan_charts import chart_of
-from qsim_ex.run.candidates import AS
 from qsim_ex.run.where import Where
 from qsim_ex.steps.layout import Shape
 from qsim_ex.steps.plan import Plan
