@@ -40,6 +40,17 @@ def test_an_error_is_raised_where_the_result_is_asked_for(threads: int) -> None:
             wrong.result()
 
 
+@pytest.mark.parametrize("threads", [1, 4])
+def test_work_is_done_once(threads: int) -> None:
+    """A result that is asked for again is that of before."""
+    done = []
+    with SideThreads(threads) as beside:
+        work = beside.begin(lambda: done.append(threads))
+        for _ in range(3):
+            work.result()
+    assert done == [threads]
+
+
 def test_without_threads_nothing_begins_that_nobody_asks_for() -> None:
     """With one thread, and where a piece is not wanted now, work is done when its result is asked for."""
     done = []

@@ -26,24 +26,29 @@ class Begun(Generic[Made]):
     """A piece of work, which has begun in another thread if one was free."""
 
     def __init__(self, work: Callable[[], Made], begins: bool) -> None:
-        self._work, self._cancel = work, threading.Event()
+        self._work, self._cancel, self._made = work, threading.Event(), list[Made]()
         self._future: Future[Made] | None = None
         if begins:
             self._future = executor().submit(copy_context().run, self._do)
 
     def result(self) -> Made:
-        """Return what the work returns, and raise what it raises; done here if no thread has begun it."""
-        if self._future is None or self._future.cancel():
-            return self._work()
-        while not wait([self._future], _SLICE).done:
-            check_cancelled()
-        return self._future.result()
+        """Return what the work returns, and raise what it raises; done here, once, if no thread has begun it."""
+        if not self._made:
+            self._made.append(self._asked())
+        return self._made[0]
 
     def drop(self) -> None:
         """End the work soon, if it has begun: nobody asks for its result."""
         self._cancel.set()
         if self._future is not None:
             self._future.cancel()
+
+    def _asked(self) -> Made:
+        if self._future is None or self._future.cancel():
+            return self._work()
+        while not wait([self._future], _SLICE).done:
+            check_cancelled()
+        return self._future.result()
 
     def _do(self) -> Made:
         with cancelled_by(self._cancel):
