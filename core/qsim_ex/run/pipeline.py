@@ -222,11 +222,10 @@ def planned_run(call: BatchCall, inputs: Inputs) -> PlannedRun:
     separation, circuit, program, bound, request, wheres, *_ = inputs
     options, states = call.options, bound.count * request.trajectories
     as_it_came = cache(partial(machines_of, wheres, program, options, states))
-    facts = {}
     if (found := _faster(call, inputs, lambda: as_it_came()[1][0].plans)) is not None:
-        circuit, program, bound, fact, observables = found
+        circuit, program, bound, _, observables = found
         request = replace(request, observables=observables or request.observables)
-        facts = {FACT: fact}
+    facts = {} if found is None else {FACT: found.fact}
     way, machines = machines_of(wheres, program, options, states) if found else as_it_came()
     return PlannedRun(separation, circuit, program, bound, request, way, machines, options, facts=facts)
 
