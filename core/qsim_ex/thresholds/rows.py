@@ -62,17 +62,14 @@ class OfPlanning:
     packed_at_once: the packed numbers that are made at once, if a step has no more: 1 MiB.
     packed_by_numpy: the packed numbers up to which NumPy takes operands sooner than native code could be asked.
     operands_at_once: the operands of superoperators that are looked through at a time.
-    written_microseconds: the least predicted time of a run for which it is tried whether what is written out of the
-        circuit's form is faster. written_nanoseconds: for each gate, about what finding the form takes.
-    written_percent: the most that this may take of the share of the time of the circuit as it came below which its
-        own surely is less (`Rates.surely`); 0: it is never tried.
-    planned_microseconds: how long a gate of a form takes until it is written and planned: 25 to 70 µs on the host of an
-        H100. between_microseconds: the same of what stands between gates. gate_nanoseconds: how long a gate of a
-        circuit takes until it is planned.
-    gates_of_a_rotation: the fewest gates for each rotation of the form; with fewer the circuit is dense, and its plan
-        is good. 0 stands for no limit. written_rotations: the most rotations.
-    written_bindings: the most bindings of a matrix that are compared, so that one circuit is written for all; where
-        these are too few each binding is written anew, as all are with 1.
+    written_microseconds: the least predicted time of a run for which what is written out of the circuit's form is
+        tried. written_nanoseconds: for each gate, about what finding the form takes.
+    written_percent: the most that it may take of the share of the time as the circuit came below which its own surely
+        is less (`Rates.surely`); 0: it is never tried.
+    planned_microseconds, between_microseconds, gate_nanoseconds: planning a gate of a form, between gates, as it came.
+    gates_of_a_rotation: the fewest gates for each rotation of the form, since plans of dense circuits are good; 0
+        stands for no limit. written_rotations: the most rotations. written_bindings: the most bindings of a matrix that
+        are compared, so that one circuit is written for all; others are written anew, as all are with 1.
     """
 
     jointly: int = 10
