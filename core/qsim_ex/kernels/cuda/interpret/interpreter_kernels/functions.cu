@@ -18,8 +18,28 @@ enum {
     CROSSED_2 = 38,  // + pair: only the diagonal and the antidiagonal
     BLOCK = 44,      // a matrix on all four register bits
     ANY_1 = 45, ANY_2, ANY_3, ANY_4, RENAME,  // under any condition, with any reads
-    MIX_3 = 50       // + j: a matrix on all register bits but j
+    MIX_3 = 50,      // + j: a matrix on all register bits but j
+    // What follows the interpreter of derivatives lacks; it has the bodies above on one bit and those of phases in its place.
+    LAYER = 54,      // a matrix on each register bit, a phase of each, or both: see `LayerBits`
+    CXS = 55,        // flips under one register bit each, one behind the other
+    FLIP_IF = 56,    // + j: of all registers, under a condition on threads and one bit outside the tile
+    PHASE_IF = 60,   // + 0: of all registers, + 1 + j: where bit j is 1, + 5: of a mask; likewise
+    PHASE_2 = 66,    // + pair: where both bits are 1
+    PARITY_1 = 72,   // + j: one of two matrices, by a parity of bits
+    PARITY = 76      // one of two factors, by a parity of bits
 };
+
+// The words of operations from LAYER on. All begin with the operation and, but for CXS and FLIP_IF, the place of their numbers.
+// Conditions on threads stand in the first word as in other operations; its bits from 24 on say whether a bit outside the tile
+// has to have a value: the word UNLESS is the bit, and from bit 8 on the value that it must not have.
+enum { UNLESS = 2, MASK = 3, FLIP_UNLESS = 1 };
+// A parity: of the bits of a mask of threads, and of one of bits outside the tile; the first word's bits from 8 on are the
+// registers for which it is inverted.
+enum { OF_THREADS = 2, OF_OUTSIDE = 3, PARITY_WORDS = 5 };
+// The quads of four reals.
+constexpr int QUADS = 4 * sizeof(real) / sizeof(quad);
+// What a layer does to register bit j stands from bit 8 + 4 j on.
+enum LayerBits { LAYER_REAL = 1, LAYER_CROSSED = 2, LAYER_MIX = 3, LAYER_MATRIX = 3, LAYER_PHASE = 4, LAYER_ANY = 7 };
 
 // The head of a program, in words.
 enum {
@@ -61,6 +81,14 @@ __device__ __forceinline__ amp times(const amp m, const amp a)
     amp c;
     c.x = m.x * a.x - m.y * a.y;
     c.y = m.x * a.y + m.y * a.x;
+    return c;
+}
+
+__device__ __forceinline__ amp either(const bool first, const amp a, const amp b)
+{
+    amp c;
+    c.x = first ? a.x : b.x;
+    c.y = first ? a.y : b.y;
     return c;
 }
 
@@ -118,19 +146,60 @@ __device__ __forceinline__ void fetch(amp* tile, const Places& places, amp (&a)[
     for (int r = 0; r < 16; ++r) a[r] = near(tile, slot_of(places, r));
 }
 
+// A complex number as a matrix on (x, y) is added up input by input, the sum in place of an input last: so sums need no
+// registers of their own, which would have to be moved where all bodies expect amplitudes.
+
+__device__ __forceinline__ void scale(amp& a, const amp f)
+{
+    const real sum = f.y * a.x;
+    a.x = f.x * a.x;
+    a.x -= f.y * a.y;
+    a.y = sum + f.x * a.y;
+}
+
+// The input becomes what was added up so far, and m times itself.
+__device__ __forceinline__ void add_last(amp& a, amp sum, const amp m)
+{
+    sum.x += m.x * a.x;
+    sum.y += m.y * a.x;
+    a.x = sum.x - m.y * a.y;
+    a.y = sum.y + m.x * a.y;
+}
+
+// A 2 × 2 matrix on two amplitudes; m: its entries, row by row.
+__device__ __forceinline__ void mix_pair(amp& a, amp& b, const amp m0, const amp m1, const amp m2, const amp m3)
+{
+    real ay = m0.y * a.x, bx = m2.x * a.x, by = m2.y * a.x;
+    a.x = m0.x * a.x;
+    a.x -= m0.y * a.y;
+    bx -= m2.y * a.y;
+    by += m2.x * a.y;
+    a.y = ay + m0.x * a.y;
+    a.x += m1.x * b.x;
+    a.y += m1.y * b.x;
+    by += m3.y * b.x;
+    b.x = bx + m3.x * b.x;
+    a.x -= m1.y * b.y;
+    a.y += m1.x * b.y;
+    b.x -= m3.y * b.y;
+    b.y = by + m3.x * b.y;
+}
+
+__device__ __forceinline__ void real_pair(real& a, real& b, const real m0, const real m1, const real m2, const real m3)
+{
+    const real sum = m2 * a;
+    a = fma(m1, b, m0 * a);  // in this order: the compiler would multiply b first, and keep a
+    b = fma(m3, b, sum);
+}
+
 // A 2 × 2 matrix on register bit J; m: its entries, row by row.
 template <int J, class M>
 __device__ __forceinline__ void mix_1(amp (&a)[16], const M& m)
 {
+    const amp m0 = m.get(0), m1 = m.get(1), m2 = m.get(2), m3 = m.get(3);
 #pragma unroll
     for (int r = 0; r < 16; ++r) {
-        if (r >> J & 1) continue;
-        const int q = r | 1 << J;
-        const amp b0 = a[r], b1 = a[q];
-        a[r] = times(m.get(0), b0);
-        add(a[r], m.get(1), b1);
-        a[q] = times(m.get(2), b0);
-        add(a[q], m.get(3), b1);
+        if (!(r >> J & 1)) mix_pair(a[r], a[r | 1 << J], m0, m1, m2, m3);
     }
 }
 
@@ -140,12 +209,8 @@ __device__ __forceinline__ void real_1(amp (&a)[16], const real m0, const real m
 #pragma unroll
     for (int r = 0; r < 16; ++r) {
         if (r >> J & 1) continue;
-        const int q = r | 1 << J;
-        const amp b0 = a[r], b1 = a[q];
-        a[r].x = m0 * b0.x + m1 * b1.x;
-        a[r].y = m0 * b0.y + m1 * b1.y;
-        a[q].x = m2 * b0.x + m3 * b1.x;
-        a[q].y = m2 * b0.y + m3 * b1.y;
+        real_pair(a[r].x, a[r | 1 << J].x, m0, m1, m2, m3);
+        real_pair(a[r].y, a[r | 1 << J].y, m0, m1, m2, m3);
     }
 }
 
@@ -156,12 +221,8 @@ __device__ __forceinline__ void crossed_1(amp (&a)[16], const real m0, const rea
 #pragma unroll
     for (int r = 0; r < 16; ++r) {
         if (r >> J & 1) continue;
-        const int q = r | 1 << J;
-        const amp b0 = a[r], b1 = a[q];
-        a[r].x = m0 * b0.x - m1 * b1.y;
-        a[r].y = m0 * b0.y + m1 * b1.x;
-        a[q].x = m3 * b1.x - m2 * b0.y;
-        a[q].y = m3 * b1.y + m2 * b0.x;
+        real_pair(a[r].x, a[r | 1 << J].y, m0, -m1, m2, m3);
+        real_pair(a[r].y, a[r | 1 << J].x, m0, m1, -m2, m3);
     }
 }
 
@@ -172,15 +233,18 @@ __device__ __forceinline__ void mix_2(amp (&a)[16], const M& m)
 #pragma unroll
     for (int r = 0; r < 16; ++r) {
         if (r >> I & 1 || r >> J & 1) continue;
-        amp b[4];
+        const int at[4] = {r, r | 1 << I, r | 1 << J, r | 1 << I | 1 << J};
+        amp sum[4];
 #pragma unroll
-        for (int x = 0; x < 4; ++x) b[x] = a[r | (x & 1) << I | (x >> 1) << J];
+        for (int x = 0; x < 4; ++x) {
+            const amp b = a[at[x]];
 #pragma unroll
-        for (int y = 0; y < 4; ++y) {
-            amp sum = times(m.get(4 * y), b[0]);
-#pragma unroll
-            for (int x = 1; x < 4; ++x) add(sum, m.get(4 * y + x), b[x]);
-            a[r | (y & 1) << I | (y >> 1) << J] = sum;
+            for (int y = 0; y < 4; ++y) {
+                if (y != x && x == 0) sum[y] = times(m.get(4 * y), b);
+                else if (y != x) add(y < x ? a[at[y]] : sum[y], m.get(4 * y + x), b);
+            }
+            if (x == 0) scale(a[at[0]], m.get(0));
+            else add_last(a[at[x]], sum[x], m.get(5 * x));
         }
     }
 }
@@ -192,15 +256,8 @@ __device__ __forceinline__ void crossed_2(amp (&a)[16], const M& m)
 #pragma unroll
     for (int r = 0; r < 16; ++r) {
         if (r >> I & 1 || r >> J & 1) continue;
-#pragma unroll
-        for (int x = 0; x < 2; ++x) {
-            const int p = r | x << I, q = r | (1 - x) << I | 1 << J;
-            const amp b0 = a[p], b1 = a[q];
-            a[p] = times(m.get(2 * x), b0);
-            add(a[p], m.get(2 * x + 1), b1);
-            a[q] = times(m.get(6 - 2 * x), b0);
-            add(a[q], m.get(7 - 2 * x), b1);
-        }
+        mix_pair(a[r], a[r | 1 << I | 1 << J], m.get(0), m.get(1), m.get(6), m.get(7));
+        mix_pair(a[r | 1 << I], a[r | 1 << J], m.get(2), m.get(3), m.get(4), m.get(5));
     }
 }
 
@@ -210,7 +267,15 @@ __device__ __forceinline__ void phase(amp (&a)[16], const amp f)
 {
 #pragma unroll
     for (int r = 0; r < 16; ++r) {
-        if ((r & MASK) == MASK) a[r] = times(f, a[r]);
+        if ((r & MASK) == MASK) scale(a[r], f);
+    }
+}
+
+__device__ __forceinline__ void masked_phase(amp (&a)[16], const amp f, const unsigned which)
+{
+#pragma unroll
+    for (int r = 0; r < 16; ++r) {
+        if (which >> r & 1) scale(a[r], f);
     }
 }
 
@@ -230,6 +295,32 @@ __device__ __forceinline__ void flip(amp (&a)[16], const unsigned which)
     }
 }
 
+// The same at all registers or at none.
+template <int J>
+__device__ __forceinline__ void flip_all(amp (&a)[16], const bool chosen)
+{
+#pragma unroll
+    for (int r = 0; r < 16; ++r) {
+        if (r >> J & 1) continue;
+        const amp b0 = a[r], b1 = a[r | 1 << J];
+        a[r] = either(chosen, b1, b0);
+        a[r | 1 << J] = either(chosen, b0, b1);
+    }
+}
+
+// Amplitudes of registers that differ in bit J are exchanged where register bit C is 1.
+template <int C, int J>
+__device__ __forceinline__ void cx(amp (&a)[16])
+{
+#pragma unroll
+    for (int r = 0; r < 16; ++r) {
+        if (r >> J & 1 || !(r >> C & 1)) continue;
+        const amp b = a[r];
+        a[r] = a[r | 1 << J];
+        a[r | 1 << J] = b;
+    }
+}
+
 // What an operation under any condition needs of its thread: the block of its table, and the registers at which it acts.
 struct Reading { unsigned s, own[4], which; };
 
@@ -238,26 +329,24 @@ __device__ __forceinline__ unsigned block_of(const Reading& it, const int r)
     return it.s ^ (r & 1 ? it.own[0] : 0) ^ (r & 2 ? it.own[1] : 0) ^ (r & 4 ? it.own[2] : 0) ^ (r & 8 ? it.own[3] : 0);
 }
 
-// All factors are loaded before the first is used, so that a thread waits once and not sixteen times.
+// Eight factors are loaded before the first is used, so that a thread waits twice and not sixteen times.
 __device__ __forceinline__ void table(amp (&a)[16], const amp* numbers, const Reading& it)
 {
-    amp f[16];
     Reading in_bytes = it;  // a sum of an address and 32 bits is one instruction
     in_bytes.s *= sizeof(amp);
 #pragma unroll
     for (int j = 0; j < 4; ++j) in_bytes.own[j] *= sizeof(amp);
 #pragma unroll
-    for (int r = 0; r < 16; ++r) f[r] = *(const amp*)((const char*)numbers + block_of(in_bytes, r));
-    if (it.which == 0xffff) {
+    for (int first = 0; first < 16; first += 8) {
+        amp f[8];
 #pragma unroll
-        for (int r = 0; r < 16; ++r) a[r] = times(f[r], a[r]);
-    } else {
+        for (int r = 0; r < 8; ++r) f[r] = *(const amp*)((const char*)numbers + block_of(in_bytes, first + r));
+        if (it.which == 0xffff) {
 #pragma unroll
-        for (int r = 0; r < 16; ++r) {
-            const amp product = times(f[r], a[r]);
-            const bool chosen = it.which >> r & 1;
-            a[r].x = chosen ? product.x : a[r].x;
-            a[r].y = chosen ? product.y : a[r].y;
+            for (int r = 0; r < 8; ++r) scale(a[first + r], f[r]);
+        } else {
+#pragma unroll
+            for (int r = 0; r < 8; ++r) a[first + r] = either(it.which >> (first + r) & 1, times(f[r], a[first + r]), a[first + r]);
         }
     }
 }
@@ -321,6 +410,9 @@ __device__ __forceinline__ void any_2(amp (&a)[16], const amp* numbers, const Re
         }
     }
 }
+
+// Whether a bit outside the tile has a value: the bit, and from bit 8 on the value.
+__device__ __forceinline__ bool holds(const u64 whole, const unsigned bit) { return (whole >> (bit & 63) & 1) == bit >> 8; }
 
 // Register bit j's hop, for a j that is not known when this is compiled: an index would put the array into memory.
 __device__ __forceinline__ unsigned hop_of(const Places& places, const unsigned j)
@@ -386,6 +478,64 @@ struct Entries {
     __device__ __forceinline__ real part(const int k) const { return k & 1 ? entry(n, k / 2).y : entry(n, k / 2).x; }
 };
 
+// What a layer does to register bit J. Returns where the numbers of the next bit are.
+template <int J>
+__device__ __forceinline__ const quad* layer(amp (&a)[16], const unsigned head, const quad* n)
+{
+    const unsigned does = head >> (8 + 4 * J);
+    if (!(does & LAYER_ANY)) return n;
+    if (does & LAYER_MATRIX) {
+        const Entries m{n};
+        if ((does & LAYER_MATRIX) == LAYER_REAL) {
+            real_1<J>(a, m.part(0), m.part(1), m.part(2), m.part(3));
+            n += QUADS;
+        } else if ((does & LAYER_MATRIX) == LAYER_CROSSED) {
+            crossed_1<J>(a, m.part(0), m.part(1), m.part(2), m.part(3));
+            n += QUADS;
+        } else {
+            mix_1<J>(a, m);
+            n += 2 * QUADS;
+        }
+    }
+    if (does & LAYER_PHASE) {
+        phase<1 << J>(a, Entries{n}.get(0));
+        n += 1;
+    }
+    return n;
+}
+
+// A parity of bits of the thread and of bits outside the tile, as a condition.
+template <class Words>
+__device__ __forceinline__ bool parity_of(const Words& words, const int at, const unsigned t, const u64 whole)
+{
+    const unsigned low = (unsigned)whole & words.w[at + OF_OUTSIDE], high = (unsigned)(whole >> 32) & words.w[at + OF_OUTSIDE + 1];
+    return __popc(t & words.w[at + OF_THREADS] ^ low ^ high) & 1;
+}
+
+// One of two 2 × 2 matrices on register bit J. odd: whether it is the second one where `inverted` is 0 for the register.
+template <int J>
+__device__ __forceinline__ void parity_1(amp (&a)[16], const unsigned inverted, bool odd, const Entries& m)
+{
+#pragma unroll 1
+    for (unsigned pass = 0; pass < 2; ++pass, odd = !odd) {
+        const amp m0 = either(odd, m.get(4), m.get(0)), m1 = either(odd, m.get(5), m.get(1));
+        const amp m2 = either(odd, m.get(6), m.get(2)), m3 = either(odd, m.get(7), m.get(3));
+        const unsigned chosen = pass ? inverted : ~inverted;
+#pragma unroll
+        for (int r = 0; r < 16; ++r) {
+            if (!(r >> J & 1) && chosen >> r & 1) mix_pair(a[r], a[r | 1 << J], m0, m1, m2, m3);
+        }
+    }
+}
+
+// One of two factors, likewise.
+__device__ __forceinline__ void parity_factors(amp (&a)[16], const unsigned inverted, const bool odd, const Entries& m)
+{
+    const amp f = either(odd, m.get(1), m.get(0)), g = either(odd, m.get(0), m.get(1));
+#pragma unroll
+    for (int r = 0; r < 16; ++r) scale(a[r], either(inverted >> r & 1, g, f));
+}
+
 // A 16 × 16 matrix on all register bits, in their order. Results wait in the thread's own slots of shared memory, since
 // registers are scarce; four rows at a time, so that their sums do not wait for one another.
 __device__ __forceinline__ void block(amp (&a)[16], amp* tile, const Places& places, const quad* n)
@@ -449,3 +599,16 @@ __device__ __forceinline__ void mix_3(amp (&a)[16], amp* tile, const Places& pla
     case kind + 4: call(1, 3); break; \
     case kind + 5: call(2, 3); break;
 
+#define CONTROLS(call) \
+    case 0: call(0, 1); break; \
+    case 1: call(0, 2); break; \
+    case 2: call(0, 3); break; \
+    case 3: call(1, 2); break; \
+    case 4: call(1, 3); break; \
+    case 5: call(2, 3); break; \
+    case 6: call(1, 0); break; \
+    case 7: call(2, 0); break; \
+    case 8: call(3, 0); break; \
+    case 9: call(2, 1); break; \
+    case 10: call(3, 1); break; \
+    default: call(3, 2);

@@ -25,7 +25,76 @@
     }
     const u64 whole = high | outside;
     while (true) {
-        const unsigned head = words.w[at], kind = head & 0xff;
+        // Both are loaded before anything depends on the first.
+        const unsigned head = words.w[at], second = words.w[at + AT], kind = head & 0xff;
+        if (kind >= LAYER) {
+            const quad* n = given.n + second;
+            if (kind == LAYER) {
+                n = layer<0>(a, head, n);
+                n = layer<1>(a, head, n);
+                n = layer<2>(a, head, n);
+                layer<3>(a, head, n);
+                at += 2;
+                continue;
+            }
+            if (kind == CXS) {
+                unsigned left = head >> 8;
+#pragma unroll 1
+                for (unsigned rest = second; left; --left, rest >>= 4) {
+                    switch (rest & 15) {
+#define CALL(C, J) cx<C, J>(a)
+                        CONTROLS(CALL)
+#undef CALL
+                    }
+                }
+                at += 2;
+                continue;
+            }
+            const bool inner = (t & (head >> 8 & 0xff)) == (head >> 16 & 0xff);
+            if (kind < PHASE_IF) {
+                if (!(head >> 24 && holds(whole, second))) {
+                    switch (kind) {
+#define CALL(J) flip_all<J>(a, inner)
+                        EACH(FLIP_IF, CALL)
+#undef CALL
+                    }
+                }
+                at += 2;
+                continue;
+            }
+            const amp f = Entries{n}.get(0);
+            if (kind < PHASE_2) {
+                if (!(head >> 24 && holds(whole, words.w[at + UNLESS])) && inner) {
+                    switch (kind) {
+                        case PHASE_IF: phase<0>(a, f); break;
+#define CALL(J) phase<1 << J>(a, f)
+                        EACH(PHASE_IF + 1, CALL)
+#undef CALL
+                        default: masked_phase(a, f, words.w[at + MASK]);
+                    }
+                }
+                at += 4;
+                continue;
+            }
+            if (kind < PARITY_1) {
+                switch (kind) {
+#define CALL(I, J) phase<1 << I | 1 << J>(a, f)
+                    PAIRS(PHASE_2, CALL)
+#undef CALL
+                }
+                at += 2;
+                continue;
+            }
+            const bool odd = parity_of(words, at, t, whole);
+            switch (kind) {
+#define CALL(J) parity_1<J>(a, head >> 8, odd, Entries{n})
+                EACH(PARITY_1, CALL)
+#undef CALL
+                default: parity_factors(a, head >> 8, odd, Entries{n});
+            }
+            at += PARITY_WORDS;
+            continue;
+        }
         if (kind == END) break;
         if (kind == EXCHANGE) {
             park(tile, places, a);
@@ -44,39 +113,30 @@
             at += 12;
             continue;
         }
-        const quad* n = given.n + words.w[at + AT];
-        const Entries m{n};
-        if (kind == FACTORS) {
-#pragma unroll
-            for (int r = 0; r < 16; ++r) a[r] = times(m.get(r), a[r]);
-            at += 2;
-            continue;
-        }
         if (kind >= MIX_3) {
+            const quad* n = given.n + second;
             lift(a, kind - MIX_3);
             mix_3(a, tile, places, n);
             lift(a, kind - MIX_3);
             at += 2;
             continue;
         }
-        if (kind >= MIX_1 && kind <= BLOCK) {
+        if (kind == FACTORS || kind >= MIX_2 && kind <= BLOCK) {
+            // By a place of which the compiler does not know that it is the same for all threads, so that numbers come into
+            // registers of threads: there are too many at once for uniform ones.
+            const Entries m{given.n + second + (t & (unsigned)(high >> 63))};
             switch (kind) {
-#define CALL(J) mix_1<J>(a, m)
-                EACH(MIX_1, CALL)
-#undef CALL
-#define CALL(J) real_1<J>(a, m.part(0), m.part(1), m.part(2), m.part(3))
-                EACH(REAL_1, CALL)
-#undef CALL
-#define CALL(J) crossed_1<J>(a, m.part(0), m.part(1), m.part(2), m.part(3))
-                EACH(CROSSED_1, CALL)
-#undef CALL
+                case FACTORS:
+#pragma unroll
+                    for (int r = 0; r < 16; ++r) scale(a[r], m.get(r));
+                    break;
 #define CALL(I, J) mix_2<I, J>(a, m)
                 PAIRS(MIX_2, CALL)
 #undef CALL
 #define CALL(I, J) crossed_2<I, J>(a, m)
                 PAIRS(CROSSED_2, CALL)
 #undef CALL
-                default: block(a, tile, places, n);
+                default: block(a, tile, places, given.n + second);
             }
             at += 2;
             continue;
@@ -94,23 +154,8 @@
 #undef CALL
                 }
             } else if (outer) {
-                amp f = m.get(0);
-                f.x = inner ? f.x : 1;
-                f.y = inner ? f.y : 0;
-                switch (kind) {
-                    case PHASE: phase<0>(a, f); break;
-#define CALL(J) phase<1 << J>(a, f)
-                    EACH(PHASE + 1, CALL)
-#undef CALL
-#define CALL(I, J) phase<1 << I | 1 << J>(a, f)
-                    PAIRS(PHASE + 5, CALL)
-#undef CALL
-                    default:
-#pragma unroll
-                        for (int r = 0; r < 16; ++r) {
-                            if (which >> r & 1) a[r] = times(f, a[r]);
-                        }
-                }
+                const amp f = Entries{given.n + second}.get(0);
+                if (inner) masked_phase(a, f, which);
             }
             at += 7;
             continue;
