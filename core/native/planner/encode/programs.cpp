@@ -28,18 +28,18 @@ enum OpCode : std::uint32_t {
     any_4 = 48,
     permute_op = 49,
     mix_3 = 50,
-    layer_op = 54,
-    cxs_op,
-    flip_if = 56,
-    phase_if = 60,
-    phase_2 = 66,
-    parity_1 = 72,
-    parity_op = 76
+    flip_if = 64,
+    cxs_op = 96,
+    phase_if = 97,
+    phase_2 = 103,
+    parity_op = 109,
+    parity_1 = 110,
+    choice_1 = 114,
+    layer_op = 128
 };
 
 constexpr std::uint32_t layer_real = 1, layer_crossed = 2, layer_mix = 3, layer_phase = 4;
 constexpr std::uint32_t masked = 5;          // of the bodies of `phase_if`, the one that asks for each register
-constexpr std::uint32_t most_cxs = 8;        // in one word, 4 bits for each
 constexpr std::uint32_t any_registers = 11;  // of the bodies of a phase, the one that asks for each register
 constexpr std::uint32_t every = (1u << registers) - 1;
 constexpr int padding = 60;  // index bits from here up do not exist: they fill the tile of a state of fewer than 4 bits
@@ -91,14 +91,12 @@ std::uint32_t phase_code(std::uint32_t mask, std::uint32_t value) {
     return phase_op + 5 + pair_number(lowest(mask), lowest(mask & (mask - 1)));
 }
 
-// Whether a condition outside the tile, as `condition` writes it, is on one bit or on none; and this bit, with the value that it
-// must not have from bit 8 on.
+// Whether a condition outside the tile, as `condition` writes it, is on one bit or on none; and what the first word of an
+// operation has of it: conditions on threads, and the bit's value.
 bool is_bit_or_none(const std::uint32_t (&beyond)[4]) { return count(beyond[0]) + count(beyond[1]) <= 1; }
 
-std::uint32_t unless(const std::uint32_t (&beyond)[4]) {
-    const int half = beyond[1] ? 1 : 0;
-    if (!beyond[half]) return 0;
-    return static_cast<std::uint32_t>(32 * half + lowest(beyond[half])) | (beyond[2 + half] ? 0u : 1u << 8);
+std::uint32_t with_bit(std::uint32_t inner, const std::uint32_t (&beyond)[4]) {
+    return (inner & 0xffff00) | (beyond[2] | beyond[3] ? 1u << 24 : 0);
 }
 
 bool is_real(char entry) { return entry == zero || entry == one || entry == minus_one || entry == real; }
@@ -415,7 +413,7 @@ void ProgramWriter::close_layer() {
         head |= does << (8 + 4 * j);
         bit = {};
     }
-    out_.words[at] = head, out_.words[at + 1] = static_cast<std::uint32_t>(begin);
+    out_.words[at] = head, out_.words[at + 1] = bytes(begin);
     layer_mixed_ = layer_phased_ = 0;
 }
 
@@ -505,7 +503,7 @@ void ProgramWriter::parity(const Item& item, std::uint32_t code) {
     for (std::uint32_t r = 0; r < registers; ++r) inverted |= static_cast<std::uint32_t>(count(r & own) & 1) << r;
     parts_of(item);
     word(code | inverted << 8);
-    word(static_cast<std::uint32_t>(share(parts_.data(), parts_.size())));
+    word(bytes(share(parts_.data(), parts_.size())));
     word(within(read, thread_bit_));
     halves(read & ~near_);
 }
@@ -555,7 +553,13 @@ void ProgramWriter::fixed_matrix(const Item& item, const std::vector<int>& mixed
 
 // Writes a matrix under any condition, with any reads.
 void ProgramWriter::any_matrix(const Item& item, const std::vector<int>& mixed) {
+    const std::uint32_t mask = within(static_cast<Mask>(item.when_mask), register_bit_);
+    const std::uint32_t value = within(static_cast<Mask>(item.when_value), register_bit_);
     Order order = in_order;
+    if (bodies_ && mixed.size() == 1) {
+        const std::uint32_t body = static_cast<std::uint32_t>(mixed[0]);
+        return looked_up(item, choice_1 + body, look_up(parts_), acting(mask, value, 1u << body, order), true, order, 0, 0);
+    }
     std::uint32_t code, choice = 0, taken = 0;
     Mask extra = 0;
     for (int bit : mixed) taken |= 1u << bit;
@@ -579,8 +583,6 @@ void ProgramWriter::any_matrix(const Item& item, const std::vector<int>& mixed) 
         reorder(places);
     }
     Int at = look_up(parts_);
-    std::uint32_t mask = within(static_cast<Mask>(item.when_mask), register_bit_);
-    std::uint32_t value = within(static_cast<Mask>(item.when_value), register_bit_);
     looked_up(item, code, at, acting(mask, value, taken, order), true, order, choice, extra);
 }
 
@@ -610,7 +612,7 @@ void ProgramWriter::phase(const Item& item, std::uint32_t mask, std::uint32_t va
     std::uint32_t beyond[4], inner = condition(item, beyond), code = phase_if + masked;
     const bool ones = mask == value;
     parts_of(item);
-    const auto place = static_cast<std::uint32_t>(share(parts_.data(), parts_.size()));
+    const std::uint32_t place = bytes(share(parts_.data(), parts_.size()));
     if (!inner && ones && count(mask) == 2) {
         word(phase_2 + pair_number(lowest(mask), lowest(mask & (mask - 1))));
         word(place);
@@ -618,9 +620,9 @@ void ProgramWriter::phase(const Item& item, std::uint32_t mask, std::uint32_t va
     }
     if (mask == 0) code = phase_if;
     else if (ones && count(mask) == 1) code = phase_if + 1 + static_cast<std::uint32_t>(lowest(mask));
-    word(code | inner);
+    word(code | with_bit(inner, beyond));
     word(place);
-    word(unless(beyond));
+    word(beyond[0]), word(beyond[1]);
     word(acting(mask, value, 0, in_order));
 }
 
@@ -649,8 +651,8 @@ void ProgramWriter::permute(const Item& item) {
         std::uint32_t beyond[4], inner = condition(item, beyond);
         if (bodies_ && !inner && count(mask) == 1 && mask == value) return cx(lowest(mask), mixed[0]);
         if (bodies_ && !mask && is_bit_or_none(beyond)) {
-            word((flip_if + static_cast<std::uint32_t>(mixed[0])) | inner);
-            word(unless(beyond));
+            word((flip_if + static_cast<std::uint32_t>(mixed[0])) | with_bit(inner, beyond));
+            word(beyond[0]), word(beyond[1]);
             return;
         }
         word((flip_op + static_cast<std::uint32_t>(mixed[0])) | inner);
@@ -676,14 +678,14 @@ void ProgramWriter::permute(const Item& item) {
 
 // Writes a flip of one register bit under another, together with those right before it.
 void ProgramWriter::cx(int control, int target) {
-    const std::uint32_t code = control < target ? pair_number(control, target) : 6 + pair_number(target, control);
-    if (cxs_end_ != out_.words.size() || out_.words[cxs_end_ - 2] >> 8 == most_cxs) {
+    const std::uint32_t code = 1 + (control < target ? pair_number(control, target) : 6 + pair_number(target, control));
+    if (cxs_end_ != out_.words.size() || out_.words[cxs_end_ - 1] >> 28) {
         word(cxs_op), word(0);
         cxs_end_ = out_.words.size();
     }
-    std::uint32_t& head = out_.words[cxs_end_ - 2];
-    out_.words[cxs_end_ - 1] |= code << 4 * (head >> 8);
-    head += 1u << 8;
+    std::uint32_t& flips = out_.words[cxs_end_ - 1];
+    const int taken = flips ? 8 - __builtin_clz(flips) / 4 : 0;
+    flips |= code << 4 * taken;
 }
 
 // Returns a condition on thread bits, as an operation's first word has it, whose highest bit says whether there is one

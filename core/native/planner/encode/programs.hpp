@@ -110,6 +110,7 @@ class ProgramWriter {
     void reorder(const std::vector<int>& places);
 
     void word(std::uint32_t value) { out_.words.push_back(value); }
+    std::uint32_t bytes(Int place) const { return static_cast<std::uint32_t>(16 * place); }  // of `share`
     void halves(Mask value) { word(static_cast<std::uint32_t>(value)), word(static_cast<std::uint32_t>(value >> 32)); }
     std::uint32_t hop(int position) const;
     Int constant(int number) const { return 2 * packed_ + number; }

@@ -86,8 +86,9 @@ def test_bodies_with_fixed_registers(num_bits, dtype):
         sweep, _ = random_sweep(seed, num_bits, 11, 4, 5, 2, ("fixed",))
         used |= operations(program_of(sweep, BY_DTYPE[np.dtype(dtype)], False).words)
     if num_bits == 12:
-        assert len(used.intersection(range(WORD["PHASE"], WORD["BLOCK"]))) > 25
-        assert used >= {WORD["FACTORS"], WORD["EXCHANGE"]}
+        fixed = [*range(WORD["MIX_2"], WORD["BLOCK"]), *range(WORD["FLIP_IF"], WORD["LAYER"])]
+        assert len(used.intersection(fixed)) > 25
+        assert used >= {WORD[name] for name in ("FACTORS", "EXCHANGE", "LAYER", "CXS")}
 
 
 def test_what_does_not_fit_into_arguments_is_read_from_memory():

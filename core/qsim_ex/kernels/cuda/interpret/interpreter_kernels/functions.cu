@@ -20,26 +20,16 @@ enum {
     ANY_1 = 45, ANY_2, ANY_3, ANY_4, RENAME,  // under any condition, with any reads
     MIX_3 = 50,      // + j: a matrix on all register bits but j
     // What follows the interpreter of derivatives lacks; it has the bodies above on one bit and those of phases in its place.
-    LAYER = 54,      // a matrix on each register bit, a phase of each, or both: see `LayerBits`
-    CXS = 55,        // flips under one register bit each, one behind the other
-    FLIP_IF = 56,    // + j: of all registers, under a condition on threads and one bit outside the tile
-    PHASE_IF = 60,   // + 0: of all registers, + 1 + j: where bit j is 1, + 5: of a mask; likewise
-    PHASE_2 = 66,    // + pair: where both bits are 1
-    PARITY_1 = 72,   // + j: one of two matrices, by a parity of bits
-    PARITY = 76      // one of two factors, by a parity of bits
+    // Bits tell the most frequent ones apart, by one instruction each: 128 a layer, 64 what is as frequent, of that 32 all but flips.
+    FLIP_IF = 64,    // + j: of all registers, under a condition on threads and one bit outside the tile
+    CXS = 96,        // flips under one register bit each, one behind the other
+    PHASE_IF = 97,   // + 0: of all registers, + 1 + j: where bit j is 1, + 5: of a mask; likewise
+    PHASE_2 = 103,   // + pair: where both bits are 1
+    PARITY = 109,    // one of two factors, by a parity of bits
+    PARITY_1 = 110,  // + j: one of two matrices, by a parity of bits
+    CHOICE_1 = 114,  // + j: one of several matrices, by any reads; the words are those of ANY_1
+    LAYER = 128      // a matrix on each register bit, a phase of each, or both: see `LAYER_REAL`
 };
-
-// The words of operations from LAYER on. All begin with the operation and, but for CXS and FLIP_IF, the place of their numbers.
-// Conditions on threads stand in the first word as in other operations; its bits from 24 on say whether a bit outside the tile
-// has to have a value: the word UNLESS is the bit, and from bit 8 on the value that it must not have.
-enum { UNLESS = 2, MASK = 3, FLIP_UNLESS = 1 };
-// A parity: of the bits of a mask of threads, and of one of bits outside the tile; the first word's bits from 8 on are the
-// registers for which it is inverted.
-enum { OF_THREADS = 2, OF_OUTSIDE = 3, PARITY_WORDS = 5 };
-// The quads of four reals.
-constexpr int QUADS = 4 * sizeof(real) / sizeof(quad);
-// What a layer does to register bit j stands from bit 8 + 4 j on.
-enum LayerBits { LAYER_REAL = 1, LAYER_CROSSED = 2, LAYER_MIX = 3, LAYER_MATRIX = 3, LAYER_PHASE = 4, LAYER_ANY = 7 };
 
 // The head of a program, in words.
 enum {
@@ -57,8 +47,23 @@ enum { ADDED = 3 };
 // The words of an operation; those up to WHICH are of conditional ones, all of them of TABLE and what follows BLOCK.
 enum { AT = 1, OUTSIDE = 2, OUTSIDE_VALUE = 4, WHICH = 6, READS = 7, THREADS = 8, OWN = 12, CHOICE = 14, EXTRA = 15, REST = 17 };
 
+// The words of operations from FLIP_IF on. All begin with the operation and, but for CXS and FLIP_IF, the place of their numbers
+// in bytes. Conditions on threads stand in the first word as in other operations; its bit 24 is the value that a bit outside the
+// tile has to have, of which two words are the mask. CXS has a word of 4 bits for each flip, 0 behind the last one.
+enum { BIT = 2, MASK = 4, FLIP_BIT = 1, IF_WORDS = 5, FLIP_WORDS = 3 };
+// A parity: of the bits of a mask of threads, and of one of bits outside the tile; the first word's bits from 8 on are the
+// registers for which it is inverted.
+enum { OF_THREADS = 2, OF_OUTSIDE = 3, PARITY_WORDS = 5 };
+// What a layer does to register bit j stands from bit 8 + 4 j on.
+enum { LAYER_REAL = 1, LAYER_CROSSED = 2, LAYER_MIX = 3, LAYER_MATRIX = 3, LAYER_PHASE = 4, LAYER_ANY = 7 };
+// The quads of four reals.
+constexpr int QUADS = 4 * sizeof(real) / sizeof(quad);
+
 __device__ __forceinline__ u64 wide(const unsigned* w, const int k) { return w[k] | (u64)w[k + 1] << 32; }
 __device__ __forceinline__ u64 joined(const unsigned low, const unsigned high) { return low | (u64)high << 32; }
+
+// The words from some place on.
+struct Some { const unsigned* w; };
 
 // What the bits of a tile's place add within the tile.
 template <class Words>
@@ -295,29 +300,23 @@ __device__ __forceinline__ void flip(amp (&a)[16], const unsigned which)
     }
 }
 
-// The same at all registers or at none.
-template <int J>
-__device__ __forceinline__ void flip_all(amp (&a)[16], const bool chosen)
+// Exchanges two numbers. one: is 1, which the compiler must not know: multiplications take half of the time of moves.
+__device__ __forceinline__ void swap(real& a, real& b, const real one)
 {
-#pragma unroll
-    for (int r = 0; r < 16; ++r) {
-        if (r >> J & 1) continue;
-        const amp b0 = a[r], b1 = a[r | 1 << J];
-        a[r] = either(chosen, b1, b0);
-        a[r | 1 << J] = either(chosen, b0, b1);
-    }
+    const real c = a * one;
+    a = b * one;
+    b = c * one;
 }
 
-// Amplitudes of registers that differ in bit J are exchanged where register bit C is 1.
+// Amplitudes of registers that differ in bit J are exchanged where register bit C is 1; C = J: everywhere.
 template <int C, int J>
-__device__ __forceinline__ void cx(amp (&a)[16])
+__device__ __forceinline__ void cx(amp (&a)[16], const real one)
 {
 #pragma unroll
     for (int r = 0; r < 16; ++r) {
-        if (r >> J & 1 || !(r >> C & 1)) continue;
-        const amp b = a[r];
-        a[r] = a[r | 1 << J];
-        a[r | 1 << J] = b;
+        if (r >> J & 1 || !(C == J || r >> C & 1)) continue;
+        swap(a[r].x, a[r | 1 << J].x, one);
+        swap(a[r].y, a[r | 1 << J].y, one);
     }
 }
 
@@ -329,25 +328,46 @@ __device__ __forceinline__ unsigned block_of(const Reading& it, const int r)
     return it.s ^ (r & 1 ? it.own[0] : 0) ^ (r & 2 ? it.own[1] : 0) ^ (r & 4 ? it.own[2] : 0) ^ (r & 8 ? it.own[3] : 0);
 }
 
-// Eight factors are loaded before the first is used, so that a thread waits twice and not sixteen times.
+// What an operation reads. Columns of two bits of a thread's number stand in one word.
+template <class Words>
+__device__ __forceinline__ Reading reading(const Words& words, const int at, unsigned t, const u64 whole)
+{
+    Reading it;
+    unsigned both = 0;
+    asm volatile("" : "+r"(t));  // or its bits would be kept in registers
+#pragma unroll
+    for (int k = 0; k < 4; ++k) {
+        const unsigned bits = (spread(t, 2 * k) & 0xffff) | (spread(t, 2 * k + 1) & 0xffff0000);
+        both ^= words.w[at + THREADS + k] & bits;
+    }
+    it.s = (both ^ both >> 16) & 0xffff;
+#pragma unroll 1
+    for (unsigned left = words.w[at + READS], rest = at + REST; left; --left, rest += 3) {
+        const unsigned set = __popcll(whole & wide(words.w, rest)) & 1;
+        it.s ^= set << words.w[rest + 2];
+    }
+#pragma unroll
+    for (int j = 0; j < 4; ++j) it.own[j] = words.w[at + OWN + j / 2] >> 16 * (j & 1) & 0xffff;
+    it.which = words.w[at + WHICH];
+    return it;
+}
+
+// All factors are loaded before the first is used, so that a thread waits once and not sixteen times.
 __device__ __forceinline__ void table(amp (&a)[16], const amp* numbers, const Reading& it)
 {
+    amp f[16];
     Reading in_bytes = it;  // a sum of an address and 32 bits is one instruction
     in_bytes.s *= sizeof(amp);
 #pragma unroll
     for (int j = 0; j < 4; ++j) in_bytes.own[j] *= sizeof(amp);
 #pragma unroll
-    for (int first = 0; first < 16; first += 8) {
-        amp f[8];
+    for (int r = 0; r < 16; ++r) f[r] = *(const amp*)((const char*)numbers + block_of(in_bytes, r));
+    if (it.which == 0xffff) {
 #pragma unroll
-        for (int r = 0; r < 8; ++r) f[r] = *(const amp*)((const char*)numbers + block_of(in_bytes, first + r));
-        if (it.which == 0xffff) {
+        for (int r = 0; r < 16; ++r) scale(a[r], f[r]);
+    } else {
 #pragma unroll
-            for (int r = 0; r < 8; ++r) scale(a[first + r], f[r]);
-        } else {
-#pragma unroll
-            for (int r = 0; r < 8; ++r) a[first + r] = either(it.which >> (first + r) & 1, times(f[r], a[first + r]), a[first + r]);
-        }
+        for (int r = 0; r < 16; ++r) a[r] = either(it.which >> r & 1, times(f[r], a[r]), a[r]);
     }
 }
 
@@ -410,9 +430,6 @@ __device__ __forceinline__ void any_2(amp (&a)[16], const amp* numbers, const Re
         }
     }
 }
-
-// Whether a bit outside the tile has a value: the bit, and from bit 8 on the value.
-__device__ __forceinline__ bool holds(const u64 whole, const unsigned bit) { return (whole >> (bit & 63) & 1) == bit >> 8; }
 
 // Register bit j's hop, for a j that is not known when this is compiled: an index would put the array into memory.
 __device__ __forceinline__ unsigned hop_of(const Places& places, const unsigned j)
@@ -504,6 +521,24 @@ __device__ __forceinline__ const quad* layer(amp (&a)[16], const unsigned head, 
     return n;
 }
 
+// One of several 2 × 2 matrices on register bit J, which reads choose.
+template <int J>
+__device__ __forceinline__ void choice_1(amp (&a)[16], const amp* numbers, const Reading& it)
+{
+    const bool flat = (it.own[0] | it.own[1] | it.own[2] | it.own[3]) == 0;
+    const amp* m = numbers + 4 * it.s;
+    amp m0 = m[0], m1 = m[1], m2 = m[2], m3 = m[3];
+#pragma unroll
+    for (int r = 0; r < 16; ++r) {
+        if (r >> J & 1) continue;
+        if (r && !flat) {
+            m = numbers + 4 * block_of(it, r);
+            m0 = m[0], m1 = m[1], m2 = m[2], m3 = m[3];
+        }
+        if (it.which >> r & 1) mix_pair(a[r], a[r | 1 << J], m0, m1, m2, m3);
+    }
+}
+
 // A parity of bits of the thread and of bits outside the tile, as a condition.
 template <class Words>
 __device__ __forceinline__ bool parity_of(const Words& words, const int at, const unsigned t, const u64 whole)
@@ -555,24 +590,35 @@ __device__ __forceinline__ void block(amp (&a)[16], amp* tile, const Places& pla
     fetch(tile, places, a);
 }
 
-// Register bit j and the highest one change places.
-__device__ __forceinline__ void lift(amp (&a)[16], const unsigned j)
+// Register bits P and Q change places, by multiplications.
+template <int P, int Q>
+__device__ __forceinline__ void swap_bits(amp (&a)[16], const real one)
 {
-    if (j == 0) swap_bits<0, 3>(a);
-    if (j == 1) swap_bits<1, 3>(a);
-    if (j == 2) swap_bits<2, 3>(a);
+#pragma unroll
+    for (int r = 0; r < 16; ++r) {
+        if (!(r >> P & 1) || r >> Q & 1) continue;
+        swap(a[r].x, a[r ^ (1 << P | 1 << Q)].x, one);
+        swap(a[r].y, a[r ^ (1 << P | 1 << Q)].y, one);
+    }
 }
 
-// An 8 × 8 matrix on the three lowest register bits, in the manner of `block`.
-__device__ __forceinline__ void mix_3(amp (&a)[16], amp* tile, const Places& places, const quad* n)
+// An 8 × 8 matrix on all register bits but j, in the manner of `block`: bit j and the highest one change places, and results
+// are put where they belong.
+__device__ __forceinline__ void mix_3(
+    amp (&a)[16], amp* tile, const Places& places, const quad* n, const unsigned j, const real one)
 {
+    Places lifted = places;
+    lifted.hop[3] = j == 0 ? places.hop[0] : j == 1 ? places.hop[1] : j == 2 ? places.hop[2] : places.hop[3];
+    if (j == 0) lifted.hop[0] = places.hop[3], swap_bits<0, 3>(a, one);
+    if (j == 1) lifted.hop[1] = places.hop[3], swap_bits<1, 3>(a, one);
+    if (j == 2) lifted.hop[2] = places.hop[3], swap_bits<2, 3>(a, one);
 #pragma unroll 1
     for (unsigned r = 0; r < 8; r += 4, n += 32 * sizeof(amp) / sizeof(quad)) {
         const Entries m{n};
-        const unsigned slot = places.first ^ (r & 4 ? places.hop[2] : 0);
+        const unsigned slot = places.first ^ (r & 4 ? lifted.hop[2] : 0);
 #pragma unroll
         for (int y = 0; y < 4; ++y) {
-            const unsigned here = slot ^ (y & 1 ? places.hop[0] : 0) ^ (y & 2 ? places.hop[1] : 0);
+            const unsigned here = slot ^ (y & 1 ? lifted.hop[0] : 0) ^ (y & 2 ? lifted.hop[1] : 0);
             amp low = times(m.get(8 * y), a[0]), high = times(m.get(8 * y), a[8]);
 #pragma unroll
             for (int c = 1; c < 8; ++c) {
@@ -580,7 +626,7 @@ __device__ __forceinline__ void mix_3(amp (&a)[16], amp* tile, const Places& pla
                 add(high, m.get(8 * y + c), a[8 + c]);
             }
             near(tile, here) = low;
-            near(tile, here ^ places.hop[3]) = high;
+            near(tile, here ^ lifted.hop[3]) = high;
         }
     }
     fetch(tile, places, a);
@@ -600,15 +646,15 @@ __device__ __forceinline__ void mix_3(amp (&a)[16], amp* tile, const Places& pla
     case kind + 5: call(2, 3); break;
 
 #define CONTROLS(call) \
-    case 0: call(0, 1); break; \
-    case 1: call(0, 2); break; \
-    case 2: call(0, 3); break; \
-    case 3: call(1, 2); break; \
-    case 4: call(1, 3); break; \
-    case 5: call(2, 3); break; \
-    case 6: call(1, 0); break; \
-    case 7: call(2, 0); break; \
-    case 8: call(3, 0); break; \
-    case 9: call(2, 1); break; \
-    case 10: call(3, 1); break; \
+    case 1: call(0, 1); break; \
+    case 2: call(0, 2); break; \
+    case 3: call(0, 3); break; \
+    case 4: call(1, 2); break; \
+    case 5: call(1, 3); break; \
+    case 6: call(2, 3); break; \
+    case 7: call(1, 0); break; \
+    case 8: call(2, 0); break; \
+    case 9: call(3, 0); break; \
+    case 10: call(2, 1); break; \
+    case 11: call(3, 1); break; \
     default: call(3, 2);
