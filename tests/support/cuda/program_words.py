@@ -43,7 +43,9 @@ def steps(words):
             length = _LENGTHS[code]
         elif code == WORD["EXCHANGE"]:
             length = 13 + WORD["FRAGMENTS"] * (first >> 8)
-        elif code == WORD["FACTORS"] or WORD["MIX_1"] <= code <= WORD["BLOCK"] or WORD["MIX_3"] <= code < WORD["FLIP_IF"]:
+        elif (
+            code == WORD["FACTORS"] or WORD["MIX_1"] <= code <= WORD["BLOCK"] or WORD["MIX_3"] <= code < WORD["FLIP_IF"]
+        ):
             length = 2
         elif WORD["PHASE"] <= code < WORD["MIX_1"]:
             length = 7

@@ -366,8 +366,8 @@ bool ProgramWriter::commutes_with_layer(const Item& item) const {
     return !((mixed | read) & layer_mixed_) && !(mixed & layer_phased_);
 }
 
-// Takes an item into the open layer, which is closed before if it has another one on this bit; returns whether the item is of
-// those that layers have: a matrix on one bit or a phase of one bit, under no other condition.
+// Takes an item into the open layer, which is closed before if it has another one on this bit; returns whether the item is
+// of those that layers have: a matrix on one bit or a phase of one bit, under no other condition.
 bool ProgramWriter::joins_layer(const Item& item) {
     if (item.num_reads) return false;
     const bool matrix = static_cast<Kind>(item.kind) == Kind::mix;
@@ -375,7 +375,8 @@ bool ProgramWriter::joins_layer(const Item& item) {
     if (matrix) {
         if (item.num_bits != 1 || bit) return false;
         bit = unit(lowest(bits_of(item)[0]));
-    } else if (static_cast<Kind>(item.kind) != Kind::diagonal || bit & ~own_ || count(bit) != 1 || bit != static_cast<Mask>(item.when_value)) {
+    } else if (static_cast<Kind>(item.kind) != Kind::diagonal || bit & ~own_ || count(bit) != 1 ||
+               bit != static_cast<Mask>(item.when_value)) {
         return false;
     }
     if (bit & (matrix ? layer_mixed_ | layer_phased_ : layer_phased_)) close_layer();
