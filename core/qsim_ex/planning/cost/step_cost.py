@@ -35,9 +35,9 @@ nearest caches. (H200: 64 pairs took 1.45 times the predicted time, 33 took 1.1,
 
 REGISTER_BLOCK, TABLE, PHASE, PERMUTE, READING = 13.0, 10.0, 2.5, 4.0, 8.0
 """By how much the interpreter takes longer than a compiled kernel, in multiply-adds per amplitude: for a register block
-with its exchange, for a table, for a phase without reads, for a basis permutation, for a matrix whose entries are chosen
-by other bits. The first two and `Rates.interpreted` were fitted to 15 families at 28 wires, the others are those of
-sweeps of one kind of item (decision 0027)."""
+with its exchange, for a table, for a phase without reads, for a basis permutation, for a matrix whose entries are
+chosen by other bits. The first two and `Rates.interpreted` were fitted to 15 families at 28 wires, the others are those
+of sweeps of one kind of item (decision 0027)."""
 
 
 @dataclass(frozen=True, slots=True)

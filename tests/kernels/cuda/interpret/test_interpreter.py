@@ -95,10 +95,11 @@ def test_bodies_with_fixed_registers(num_bits, dtype):
 @pytest.mark.parametrize("dtype", [np.complex64, np.complex128])
 def test_a_layer_is_one_operation(dtype):
     """Matrices on four bits with a phase behind each, and flips that commute with some, are three operations."""
+    entries = {"rrrr": [0.6, 0.8, 0.8, -0.6], "riir": [0.6, 0.8j, 0.8j, 0.6], "cccc": [0.6, 0.8j, -0.8, 0.6j]}
     bits, items, numbers = (4, 5, 6, 7), [], []
     for bit, classes in zip(bits, ("rrrr", "riir", "cccc", "rrrr"), strict=True):
         items.append(Mix((bit,), (), ALWAYS, pattern(classes), Slot(len(numbers), 4)))
-        numbers += {"rrrr": [0.6, 0.8, 0.8, -0.6], "riir": [0.6, 0.8j, 0.8j, 0.6], "cccc": [0.6, 0.8j, -0.8, 0.6j]}[classes]
+        numbers += entries[classes]
         items.append(Diagonal((), When(1 << bit, 1 << bit), pattern("c"), Slot(len(numbers), 1)))
         numbers.append(np.exp(0.3j * bit))
         if bit == 5:  # bits 6 and 7 are those that the layer has not reached
