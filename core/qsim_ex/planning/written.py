@@ -22,6 +22,7 @@ from qsim_ex.circuit.structure import Structure, structure_of
 from qsim_ex.native.library import address, function
 from qsim_ex.planning.compiled import worked
 from qsim_ex.planning.form import TOLERANCE, UNBOUNDED, FormInMaking, begun
+from qsim_ex.planning.written_matrices import MATRIX, WrittenMatrices
 from qsim_ex.planning.written_numbers import Combinations, Complex, WrittenNumbers
 from qsim_ex.planning.written_rotations import Condition, RotationEntries, RotationPart, rotation
 
@@ -37,6 +38,7 @@ class Manner(IntEnum):
     LOCAL: gates around rotations are undone behind them; only H stay, where later rotations flip fewer wires then.
     MOVES: the same with CX. FRAMES: whatever makes a rotation diagonal stays. BACK: nothing does. BETWEEN: not the
     form, but what was read, whose gates on several wires stay; each wire has the frames that make them cheapest.
+    CLUSTERS: what was read, with gates on the same few wires as one: phases under controls, and blocks on three wires.
     """
 
     LOCAL = 0
@@ -44,6 +46,7 @@ class Manner(IntEnum):
     FRAMES = 2
     BACK = 3
     BETWEEN = 4
+    CLUSTERS = 5
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -51,7 +54,8 @@ class WrittenCircuit:
     """What is written out of a form: a structure, and how its numbers follow from those of the circuit.
 
     last: where the gates begin that are the Clifford operator at the end. Behind them stands a global phase.
-    manner: in which it is written. again: writes the same form in another manner; None if the frame changes too often.
+    manner: in which it is written. again: writes the same form in another manner; None as `written_out`
+    returns it.
     """
 
     structure: Structure
@@ -95,13 +99,14 @@ def written_out(
     given, if its form is. It is one circuit for all bindings of the given one. Arguments and errors are those of
     `form_of`. None if the form has blocks or more rotations than `most_rotations`, or if a matrix differs among
     bindings in its eigenvectors. Where the frame changes more often than a run of so many microseconds allows
-    (`change_microseconds`), what is written is in the manner BETWEEN.
+    (`change_microseconds`), what is written is in the manner BETWEEN. Where there are too many rotations, but many gates
+    are on the same three wires, it is in the manner CLUSTERS, and can be in no other.
     """
     made = begun(circuit, tolerance, most_rotations, zeros)
     if not made.run() or made.counts()[1]:
         return None
     written = _FormWritten(made, circuit.operands[0].copy(), tolerance, microseconds)
-    return written(manner) or written(Manner.BETWEEN)
+    return written(manner) or written(Manner.BETWEEN) or written(Manner.CLUSTERS)
 
 
 class _FormWritten:
@@ -112,7 +117,7 @@ class _FormWritten:
         self._numbers = partial(WrittenNumbers, operands, *_phases(made), tolerance)
 
     def __call__(self, manner: Manner) -> WrittenCircuit | None:
-        """Return what is written in a manner; None if the frame changes too often."""
+        """Return what is written in a manner; None if the frame changes too often, or there are too few clusters."""
         writer = function("writer_begin")(self._made.handle, self._microseconds, manner)
         try:
             return None if worked(writer, "writer") else self._read(writer, manner)
@@ -130,7 +135,7 @@ class _FormWritten:
         varies = np.isin(np.arange(count + 1), places[:, 0])
         eighths = _eighths(gates, angles[:-1], varies[:-1])
         angles[-1] -= angles[:-1][eighths > 0].sum() / 2
-        numbered = np.append((gates[:, 0] >= _ROTATION) & (eighths == 0), True)
+        numbered = np.append((gates[:, 0] >= _ROTATION) & (gates[:, 0] < MATRIX) & (eighths == 0), True)
         rows = np.cumsum(numbered) - 1  # of the angles, and of the global phase
         constant = np.flatnonzero(numbered)
         sums = Combinations.of(
@@ -140,11 +145,19 @@ class _FormWritten:
         )
         last = int(function("writer_last")(writer))
         parts = list(_parts(gates, angles, varies, self._conditions(writer)))
-        structure, begin = _structure(self._made.num_wires, gates.tolist(), eighths.tolist(), parts, last)
+        matrices = WrittenMatrices.of(gates, self._entries(writer), len(_constants()))
+        structure, begin = _structure(self._made.num_wires, gates.tolist(), eighths.tolist(), parts, matrices, last)
         entries = RotationEntries.of(
             (row, part) for row, number in enumerate(constant[:-1].tolist()) for part in parts[number]
         )
-        return WrittenCircuit(structure, self._numbers(sums, entries, _constants()), begin, manner, self)
+        constants = np.concatenate([_constants(), matrices.numbers])
+        return WrittenCircuit(structure, self._numbers(sums, entries, constants), begin, manner, self)
+
+    @staticmethod
+    def _entries(writer: int) -> Complex:
+        found = np.empty(int(function("writer_entries")(writer)), dtype=np.complex128)
+        function("writer_write_entries")(writer, address(found))
+        return found
 
     @staticmethod
     def _conditions(writer: int) -> list[Condition]:
@@ -160,7 +173,7 @@ def _parts(
     halves = np.where((np.abs(np.abs(angles) - np.pi) < TOLERANCE) & ~varies, np.sign(angles), 0).astype(np.int64)
     at = 0
     for (kind, z, x, number), half in zip(gates.tolist(), halves.tolist(), strict=False):
-        if kind < _ROTATION:
+        if kind < _ROTATION or kind >= MATRIX:
             yield ()
         else:
             under = tuple(conditions[at : at + number])
@@ -230,20 +243,27 @@ def _placed(kind: int, wires: tuple[int, ...]) -> Op:
 
 
 def _structure(
-    num_wires: int, gates: list[list[int]], eighths: list[int], parts: list[tuple[RotationPart, ...]], last: int
+    num_wires: int,
+    gates: list[list[int]],
+    eighths: list[int],
+    parts: list[tuple[RotationPart, ...]],
+    matrices: WrittenMatrices,
+    last: int,
 ) -> tuple[Structure, int]:
     """Return the structure of gates as native code writes them (`Gate` in planner/form/write/writer.hpp), and a phase.
 
-    eighths: see `_eighths`. parts: see `_parts`. last: the number of the gate with which the operator at the end
+    eighths: see `_eighths`. parts: see `_parts`. matrices: those among the gates. last: the number of the gate with which the operator at the end
     begins, whose place is returned, too.
     """
     models, ops, new = _models(), list[Op](), tuple.__new__  # a named tuple's `_replace` takes five times as long
     phase = cast(Op, models.instructions[_ROTATION])
-    place, begin = len(_constants()), 0
+    place, begin, given = len(_constants()) + len(matrices.numbers), 0, iter(matrices.ops)
     for number, ((kind, wire, mask, _), turns) in enumerate(zip(gates, eighths, strict=True)):
         begin = len(ops) if number == last else begin
         if turns:
             ops.append(_eighth(turns, wire))
+        elif kind >= MATRIX:
+            ops.append(next(given))
         elif kind >= _ROTATION:
             for part in parts[number]:
                 mixes, reads, when, pattern, _, name, unitary = part.op

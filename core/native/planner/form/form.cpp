@@ -43,7 +43,7 @@ Form::State Form::advance() {
     const auto stopped = [&] { return state_ == State::refused || state_ == State::varies; };
     for (int k = 0; state_ == State::add && k < thresholds.instructions_at_once; ++k) {
         if (row_ == circuit_.rows.size()) {
-            state_ = reader_->done() ? State::again : State::read;
+            state_ = !reader_->done() ? State::read : only_read_ ? State::done : State::again;
             read_phase = frame_.phase;
             break;
         }
@@ -52,23 +52,40 @@ Form::State Form::advance() {
             state_ = State::refused;
         mixes_ += row.num_mixes, reads_ += row.num_reads, ++instruction_;
         joins_ += row.num_mixes + row.num_reads + count(row.when.mask) > 1;
-        if (state_ == State::add && is_too_dense(2 * most_)) state_ = State::too_many;  // some merge with later ones
+        if (state_ == State::add && is_too_dense(2 * most_)) give_up();  // some merge with later ones
     }
-    if (state_ == State::again && is_too_dense(most_)) state_ = State::too_many;
+    if (state_ == State::again && is_too_dense(most_)) give_up();
     return state_;
 }
 
 // Tells whether there are more rotations than there may be by now. A circuit that is dense on two wires has five for each
 // instruction on these, in most bases, and so it is given up after a few.
 bool Form::is_too_dense(Int most) const {
-    if (most_ < 0) return false;
+    if (most_ < 0 || (only_read_ && !blocked_)) return false;
     const Int items = static_cast<Int>(layers_->num_items());
     const Int ahead = (items - 2 * joins_ + frame_.tableau.wires() - 1) / std::max(1, frame_.tableau.wires());
     return blocked_ || items > most || (items > 2 * joins_ && ahead > thresholds.rotations_ahead);
 }
 
+// Returns the wires on which an instruction acts.
+Mask Form::wires_of(const Instruction& of) const {
+    Mask out = of.row->when.mask;
+    for (int k = 0; k < of.row->num_mixes; ++k) out |= unit(of.mixes[k]);
+    if (of.row->type == plan::Circuit::op)
+        for (std::size_t k = 0; k < of.row->num_reads; ++k) out |= of.reads[k];
+    return out;
+}
+
+// Keeps nothing but what was read, if there may be clusters; else there is no form.
+void Form::give_up() {
+    only_read_ = !blocked_ && sharing_.is_worthwhile();
+    if (only_read_ && state_ == State::again) state_ = State::done;
+    if (!only_read_) state_ = State::too_many;
+}
+
 bool Form::add(const Instruction& of) {
     if (of.row->type == plan::Circuit::initialize) return false;
+    sharing_.add(wires_of(of));
     if (of.row->type == plan::Circuit::permutation) return add_permutation(of), true;
     const Operation operation{of.row->num_mixes, static_cast<int>(of.row->num_reads), count(of.row->when.mask),
                               [&] {
@@ -173,6 +190,7 @@ void Form::add_rotation(const Instruction& of, const LocalPauli& about, const An
     each(about.z, [&](int wire) { on.z |= unit(of.mixes[wire]); });
     each(about.reads, [&](int number) { on.z ^= read[number]; });
     if (!blocked_) read_in_order.push_back({on, angle});
+    if (only_read_) return;
     Angle left = angle;
     if (!angle.varies()) {
         const SplitAngle split = split_angle(angle.value, tolerance_);

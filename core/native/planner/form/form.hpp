@@ -12,6 +12,7 @@
 #include "planner/circuit.hpp"
 #include "planner/form/gates/varying.hpp"
 #include "planner/form/layers.hpp"
+#include "planner/form/sharing.hpp"
 #include "planner/form/zeros.hpp"
 
 namespace qx::form {
@@ -66,6 +67,9 @@ class Form {
     std::vector<Share> shares;
     std::vector<ReadRotation> read_in_order;  // all that was read, quarter turns, too; nothing if there is a block
     Angle read_phase;                         // of the operations that are products of these
+    // Whether there is only what was read: there are too many rotations, but many of them on the same three wires.
+    bool only_read() const { return only_read_; }
+    bool on_zeros() const { return on_zeros_; }
     double tolerance() const { return tolerance_; }
     const Sums& sums() const { return frame_.sums; }
     const Tableau& tableau() const { return frame_.tableau; }
@@ -79,7 +83,9 @@ class Form {
     };
 
     bool add(const Instruction& of);
+    Mask wires_of(const Instruction& of) const;
     bool is_too_dense(Int most) const;
+    void give_up();
     bool varies(const Instruction& of) const;
     bool add_varying(const Instruction& of, const Operation& operation);
     const Product* product(const Instruction& of, const Operation& operation);
@@ -105,6 +111,8 @@ class Form {
     Index instruction_ = 0;
     Int joins_ = 0;         // how many instructions were on several wires
     bool blocked_ = false;  // whether there is a block
+    Sharing sharing_;
+    bool only_read_ = false;
     Memo known_, literal_;  // products of gates without numbers; patterns
     std::vector<Product> products_;
     Product made_;
