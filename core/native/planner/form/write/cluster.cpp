@@ -13,8 +13,8 @@ constexpr double rounding = 1e-12;
 constexpr std::size_t least_of_block = 12;  // pieces; fewer are no dearer one by one
 constexpr Mask first_wires = 0b1111;        // that are looked at together, then all others: most mixing is seen then
 constexpr std::size_t filled = 32;          // entries of a column, in the mean, of a matrix that is given up
-constexpr double enough = 12;               // gain of a beginning behind which nobody looks for a better one
-constexpr std::size_t ahead = 3;            // how many times the pieces of a beginning are looked at for a better one
+constexpr double enough = 100;              // pieces times gain of a beginning behind which nobody looks for a better one
+constexpr double good = 4;                  // gain of one behind which that is looked for in three times as many pieces
 
 // Whether pieces so far are diagonal but for turns, as far as inputs of some wires tell.
 class Probe {
@@ -34,17 +34,20 @@ class Probe {
         const Mask before = std::exchange(mixed_, 0);
         while (unknown_ && !mixed_) {
             const int wire = lowest(unknown_ & before ? unknown_ & before : unknown_);
-            work += made_.size();
-            if (made_.reads(wire)) unknown_ &= ~unit(wire);
-            else mixed_ = unit(wire);
+            work += 3 * made_.size();
+            const int rank = made_.rank(wire);
+            if (rank > 2) mixed_ = unit(wire);
+            else unknown_ &= ~unit(wire), factors_ = (factors_ & ~unit(wire)) | (rank == 1 ? unit(wire) : 0);
         }
         return !mixed_;
     }
+    // How many of the wires that can be other than 0 are factors; right where all are diagonal but for turns.
+    int factors() const { return count(factors_ & whole_); }
 
   private:
     Segment made_;
     std::vector<int> wires_;
-    Mask whole_, unknown_ = 0, mixed_ = 0;  // mixed: a wire that is not read, since no piece has changed that
+    Mask whole_, factors_ = 0, unknown_ = 0, mixed_ = 0;  // mixed: a wire that is not read, since no piece has changed that
 };
 
 }  // namespace
@@ -74,7 +77,7 @@ bool find_block(const Cluster& of, Piece& block, std::size_t& work) {
         work += whole.size(), block.parts += piece.parts;
     }
     int mixed = 0;
-    for (int k = 0; k < whole.wires(); ++k) mixed += !whole.reads(k);
+    for (int k = 0; k < whole.wires(); ++k) mixed += whole.rank(k) > 2;
     block.entries = whole.dense();
     return mixed > 1;
 }
@@ -83,25 +86,31 @@ Beginning find_phases(const Cluster& of, std::size_t within, std::size_t& alone,
     Probe first(first_wires), others(~first_wires);
     Segment whole;
     Beginning best, now;
-    std::size_t done = 0;
+    std::size_t done = 0, before = 0;  // before: the last one that may be diagonal
+    int factors = 0;
     alone = 0;
-    for (std::size_t n = 1; n <= std::min(within, of.pieces.size()); ++n) {
-        const Piece& piece = of.pieces[n - 1];
-        const bool one = first.add(piece, work), other = others.add(piece, work);
-        if (first.is_filled() || (best.pieces && n > 6 + ahead * best.pieces)) break;
-        if (!one || !other) continue;
-        if (alone + 1 == n) alone = n;
-        if (n == 1) continue;
+    const auto look = [&](std::size_t n) {
         for (; done < n; ++done) {
             act(of.pieces[done], whole, now.wires);
             work += 3 * whole.size();
         }
-        work += 8 * whole.size();
-        if (!whole.diagonal(rounding, now.local)) continue;
+        work += 20 * whole.size();
+        if (!whole.diagonal(rounding, now.local)) return;
         now.phases = joint_phases(now.local.phases, rounding);
         now.pieces = n;
         if (now.gain() >= 2 && now.gain() > best.gain()) best = now;
-        if (best.gain() >= enough) break;
+    };
+    const auto is_enough = [&] { return best.gain() * static_cast<double>(best.pieces) >= enough; };
+    for (std::size_t n = 1; n <= std::min(within, of.pieces.size()) && !is_enough(); ++n) {
+        const Piece& piece = of.pieces[n - 1];
+        const bool one = first.add(piece, work), other = others.add(piece, work);
+        if (first.is_filled() || (best.gain() >= good && n > 6 + 3 * best.pieces)) break;
+        if (!one || !other) continue;
+        if (alone + 1 == n) alone = n;
+        // Where it has been so one by one, phases are fewer where a wire is a factor again.
+        const int now_factors = first.factors() + others.factors();
+        if (n > 1 && (before + 1 < n || now_factors > factors || n == of.pieces.size())) look(n);
+        before = n, factors = now_factors;
     }
     return best;
 }

@@ -14,12 +14,6 @@ constexpr double one_more = 1e-18;        // the square of the part of an operat
 
 bool none(Complex of) { return std::norm(of) < nothing; }
 
-Complex inner(const Matrix2& a, const Matrix2& b) {
-    Complex out = 0;
-    for (std::size_t k = 0; k < 4; ++k) out += times(std::conj(a[k]), b[k]);
-    return out;
-}
-
 using Vector2 = std::array<Complex, 2>;
 
 Vector2 unit_vector(Vector2 of) {
@@ -56,21 +50,23 @@ Matrix2 split_phases(Matrix2& turn) {
     return phases;
 }
 
+// Takes what is in the span off an operator; what is left is in it, too, if there is room.
 bool Segment::Span::add(Matrix2 one) {
-    double left = 0;
-    const bool all_none = none(one[0]) && none(one[1]) && none(one[2]) && none(one[3]);
-    if (all_none) return true;
-    for (int round = 0; round < 2; ++round)
-        for (int k = 0; k < size; ++k) {
-            const Matrix2& known = of[static_cast<std::size_t>(k)];
-            const Complex part = inner(known, one);
-            for (std::size_t j = 0; j < 4; ++j) one[j] -= times(part, known[j]);
-        }
-    for (const Complex& entry : one) left += std::norm(entry);
-    if (left < one_more) return true;
+    const auto without = [&](Matrix2& from, int known) {
+        const std::size_t k = static_cast<std::size_t>(known);
+        const Complex part = from[pivots[k]];
+        for (std::size_t j = 0; j < 4; ++j) from[j] -= times(part, of[k][j]);
+    };
+    for (int k = 0; k < size; ++k) without(one, k);
+    std::size_t pivot = 0;
+    for (std::size_t j = 1; j < 4; ++j)
+        if (std::norm(one[j]) > std::norm(one[pivot])) pivot = j;
+    if (std::norm(one[pivot]) < one_more) return true;
     if (size == 2) return false;
-    for (Complex& entry : one) entry /= std::sqrt(left);
-    of[static_cast<std::size_t>(size++)] = one;
+    const Complex by = 1.0 / one[pivot];
+    for (Complex& entry : one) entry = times(entry, by);
+    of[static_cast<std::size_t>(size)] = one, pivots[static_cast<std::size_t>(size)] = pivot;
+    if (size++) without(of[0], 1);
     return true;
 }
 
@@ -89,6 +85,11 @@ Segment::Rows Segment::folded(const Rows& of, int wire) {
     for (std::size_t word = 0; word < 2; ++word)
         out[word] = (of[word] | of[word] >> (1 << wire)) & zero[static_cast<std::size_t>(wire)];
     return out;
+}
+
+// A copy of what is filled, which is little.
+Segment::Column::Column(const Column& other) : filled(other.filled) {
+    each_row(filled, [&](std::size_t row) { entries[row] = other.entries[row]; });
 }
 
 void Segment::Column::set(std::size_t row, Complex value) {
@@ -172,9 +173,9 @@ bool Segment::span(int wire, Span& out) const {
     return few;
 }
 
-bool Segment::reads(int wire) const {
+int Segment::rank(int wire) const {
     Span found;
-    return span(wire, found);
+    return span(wire, found) ? found.size : 3;
 }
 
 bool Segment::diagonal(double tolerance, LocalDiagonal& out) const {
@@ -185,7 +186,8 @@ bool Segment::diagonal(double tolerance, LocalDiagonal& out) const {
         const Matrix2 &a = found.of[0], &b = found.of[1];
         if (found.size == 1) {
             Matrix2 only = a;
-            for (Complex& entry : only) entry *= std::sqrt(2.0);
+            const double length = std::sqrt(std::norm(only[0]) + std::norm(only[2]));
+            for (Complex& entry : only) entry /= length;
             out.before.push_back(identity2), out.behind.push_back(only);
             continue;
         }
@@ -210,7 +212,7 @@ bool Segment::diagonal(double tolerance, LocalDiagonal& out) const {
     for (std::size_t k = 0; k < left.columns_.size(); ++k) {
         const Column& column = left.columns_[k];
         each_row(column.filled, [&](std::size_t row) {
-            is_diagonal = is_diagonal && (row == k || std::abs(column.entries[row]) <= tolerance);
+            is_diagonal = is_diagonal && (row == k || std::norm(column.entries[row]) <= tolerance * tolerance);
         });
         is_diagonal = is_diagonal && std::fabs(std::abs(column.at(k)) - 1) <= tolerance;
         out.phases.push_back(std::arg(column.at(k)));

@@ -54,8 +54,8 @@ class Segment {
     void parity(Mask wires, double angle);
     void phase(Mask wires, Mask values, double angle);
 
-    // Returns whether at most two operators of a wire make up the matrix.
-    bool reads(int wire) const;
+    // Returns how many operators of a wire make up the matrix, and 3 for more than two. A wire with one is a factor.
+    int rank(int wire) const;
     // Returns whether it is diagonal but for turns, which are written. No wire may be 0 at first.
     bool diagonal(double tolerance, LocalDiagonal& out) const;
     std::vector<Complex> dense() const;  // [2^wires, 2^wires]
@@ -66,12 +66,18 @@ class Segment {
     struct Column {
         Rows filled{};
         std::array<Complex, most_rows> entries;  // those that are filled
+        Column(const Rows& rows, Complex first) : filled(rows) { entries[0] = first; }
+        Column() = default;
+        Column(const Column& other);
+        Column& operator=(const Column& other) = default;
+        ~Column() = default;
         Complex at(std::size_t row) const { return filled[row / 64] >> row % 64 & 1 ? entries[row] : 0; }
         void set(std::size_t row, Complex value);
     };
-    // Up to two operators of a wire, orthonormal.
+    // Up to two operators of a wire, each 1 at its pivot, where the other one is 0.
     struct Span {
         std::array<Matrix2, 2> of{};
+        std::array<std::size_t, 2> pivots{};
         int size = 0;
         bool add(Matrix2 one);
     };
@@ -86,7 +92,7 @@ class Segment {
     int wires_ = 0;
     std::size_t size_ = 1;
     std::array<int, most_wires> bit_{};  // of the number of a column, for each wire; negative if that is 0 at first
-    std::vector<Column> columns_ = std::vector<Column>(1, Column{{1, 0}, {Complex(1)}});
+    std::vector<Column> columns_ = std::vector<Column>(1, Column({1, 0}, 1));
 };
 
 }  // namespace qx::form
