@@ -100,7 +100,7 @@ def written_out(
     `form_of`. None if the form has blocks or more rotations than `most_rotations`, or if a matrix differs among
     bindings in its eigenvectors. Where the frame changes more often than a run of so many microseconds allows
     (`change_microseconds`), what is written is in the manner BETWEEN. Where there are too many rotations, but many gates
-    are on the same three wires, it is in the manner CLUSTERS, and can be in no other.
+    are on the same few wires, it is in the manner CLUSTERS, and can be in no other.
     """
     made = begun(circuit, tolerance, most_rotations, zeros)
     if not made.run() or made.counts()[1]:

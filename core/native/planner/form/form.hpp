@@ -67,7 +67,7 @@ class Form {
     std::vector<Share> shares;
     std::vector<ReadRotation> read_in_order;  // all that was read, quarter turns, too; nothing if there is a block
     Angle read_phase;                         // of the operations that are products of these
-    // Whether there is only what was read: there are too many rotations, but many of them on the same three wires.
+    // Whether there is only what was read: there are too many rotations, but many gates on the same few wires.
     bool only_read() const { return only_read_; }
     bool on_zeros() const { return on_zeros_; }
     double tolerance() const { return tolerance_; }
@@ -111,7 +111,7 @@ class Form {
     Index instruction_ = 0;
     Int joins_ = 0;         // how many instructions were on several wires
     bool blocked_ = false;  // whether there is a block
-    Sharing sharing_;
+    Sharing on_three_{3, 12}, on_seven_{7, 40};  // dense blocks, and gates under many controls, in a transpiler's words
     bool only_read_ = false;
     Memo known_, literal_;  // products of gates without numbers; patterns
     std::vector<Product> products_;

@@ -1,4 +1,4 @@
-// How many gates of a circuit lie in long runs on the same three wires.
+// How many gates of a circuit lie in long runs on the same few wires.
 #pragma once
 
 #include <array>
@@ -9,7 +9,8 @@ namespace qx::form {
 
 class Sharing {
   public:
-    static constexpr Int least = 12;  // gates on several wires that are many for three wires: two wires need three
+    // wires: on which a run may be. least: gates on several of them that are many.
+    Sharing(int wires, Int least) : wires_(wires), least_(least) {}
 
     // Adds a gate on some wires.
     void add(Mask wires) {
@@ -22,11 +23,11 @@ class Sharing {
             if (!(run.wires & counted)) number += run.gates;
             all |= run.wires, counted |= run.wires;
         });
-        if (count(all) > 3) {
+        if (count(all) > wires_) {
             each(all, [&](int wire) { runs_[static_cast<std::size_t>(wire)] = {}; });
             all = wires, number = 1;
         }
-        if (number >= least) shared_ += number == least ? least : 1;
+        if (number >= least_) shared_ += number == least_ ? least_ : 1;
         each(all, [&](int wire) { runs_[static_cast<std::size_t>(wire)] = {all, number}; });
     }
 
@@ -38,6 +39,8 @@ class Sharing {
         Mask wires = 0;
         Int gates = 0;
     };
+    int wires_;
+    Int least_;
     std::array<Run, 64> runs_{};
     Int gates_ = 0, shared_ = 0;
 };

@@ -7,6 +7,7 @@
 #include <iterator>
 #include <numbers>
 
+#include "planner/form/write/piece_order.hpp"
 #include "thresholds/table.hpp"
 
 namespace qx::form {
@@ -71,6 +72,7 @@ bool Clusters::advance() {
 
 void Clusters::begin_pass() {
     given_ = std::move(made_);
+    given_.all = near_each_other(std::move(given_.all), form_.tableau().wires(), passes[pass_ - 1].wires);
     made_ = Pieces(form_.tableau().wires(), form_.on_zeros());
     made_.phase = given_.phase;
     next_ = 0;
