@@ -78,14 +78,14 @@ Mask Form::wires_of(const Instruction& of) const {
 
 // Keeps nothing but what was read, if there may be clusters; else there is no form.
 void Form::give_up() {
-    only_read_ = !blocked_ && (on_three_.is_worthwhile() || on_seven_.is_worthwhile());
+    only_read_ = !blocked_ && (on_three_.is_worthwhile() || on_eight_.is_worthwhile());
     if (only_read_ && state_ == State::again) state_ = State::done;
     if (!only_read_) state_ = State::too_many;
 }
 
 bool Form::add(const Instruction& of) {
     if (of.row->type == plan::Circuit::initialize) return false;
-    on_three_.add(wires_of(of)), on_seven_.add(wires_of(of));
+    on_three_.add(wires_of(of)), on_eight_.add(wires_of(of));
     if (of.row->type == plan::Circuit::permutation) return add_permutation(of), true;
     const Operation operation{of.row->num_mixes, static_cast<int>(of.row->num_reads), count(of.row->when.mask),
                               [&] {

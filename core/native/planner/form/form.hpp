@@ -111,7 +111,7 @@ class Form {
     Index instruction_ = 0;
     Int joins_ = 0;         // how many instructions were on several wires
     bool blocked_ = false;  // whether there is a block
-    Sharing on_three_{3, 12}, on_seven_{7, 40};  // dense blocks, and gates under many controls, in a transpiler's words
+    Sharing on_three_{3, 12}, on_eight_{8, 40};  // dense blocks, and gates under many controls, in a transpiler's words
     bool only_read_ = false;
     Memo known_, literal_;  // products of gates without numbers; patterns
     std::vector<Product> products_;

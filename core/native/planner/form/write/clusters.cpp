@@ -23,7 +23,7 @@ struct Pass {
     bool blocks;
     std::size_t work;
 };
-constexpr std::array<Pass, 3> passes{{{3, true, 1000}, {7, false, 4000}, {4, false, 5000}}};
+constexpr std::array<Pass, 3> passes{{{3, true, 1000}, {8, false, 4000}, {4, false, 5000}}};
 constexpr std::size_t work_at_first = 100'000;
 constexpr std::size_t most_of_cluster = 64;  // pieces
 constexpr std::size_t patience = 4;          // clusters without phases before others are looked at less closely

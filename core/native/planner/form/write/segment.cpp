@@ -70,37 +70,38 @@ bool Segment::Span::add(Matrix2 one) {
     return true;
 }
 
-template <class Each>
-void Segment::each_row(const Rows& of, const Each& function) {
-    for (std::size_t word = 0; word < 2; ++word)
-        each(of[word], [&](int row) { function(64 * word + static_cast<std::size_t>(row)); });
-}
+Segment::Segment() : columns_(1) { columns_[0].set(0, 1); }
 
 // Returns the rows in which a wire is 0, for those in which it has any value.
 Segment::Rows Segment::folded(const Rows& of, int wire) {
     constexpr std::array<Mask, 6> zero{0x5555555555555555, 0x3333333333333333, 0x0f0f0f0f0f0f0f0f,
                                        0x00ff00ff00ff00ff, 0x0000ffff0000ffff, 0x00000000ffffffff};
-    if (wire == 6) return {of[0] | of[1], 0};
-    Rows out;
-    for (std::size_t word = 0; word < 2; ++word)
-        out[word] = (of[word] | of[word] >> (1 << wire)) & zero[static_cast<std::size_t>(wire)];
+    Rows out{};
+    for (std::size_t word = 0; word < words; ++word) {
+        const std::size_t apart = wire < 6 ? 0 : std::size_t{1} << (wire - 6);
+        if (word & apart) continue;
+        out[word] = apart ? of[word] | of[word | apart]
+                          : (of[word] | of[word] >> (1 << wire)) & zero[static_cast<std::size_t>(wire)];
+    }
     return out;
 }
 
-// A copy of what is filled, which is little.
-Segment::Column::Column(const Column& other) : filled(other.filled) {
-    each_row(filled, [&](std::size_t row) { entries[row] = other.entries[row]; });
+// Returns the rows of two columns.
+Segment::Rows Segment::of_both(const Column& one, const Column& other) {
+    Rows out;
+    for (std::size_t word = 0; word < words; ++word) out[word] = one.filled[word] | other.filled[word];
+    return out;
 }
 
 void Segment::Column::set(std::size_t row, Complex value) {
     const Mask bit = unit(static_cast<int>(row % 64));
     if (none(value)) filled[row / 64] &= ~bit;
-    else filled[row / 64] |= bit, entries[row] = value;
+    else filled[row / 64] |= bit, entries[row] = {value.real(), value.imag()};
 }
 
 void Segment::count_entries() {
     size_ = 0;
-    for (const Column& one : columns_) size_ += static_cast<std::size_t>(count(one.filled[0]) + count(one.filled[1]));
+    for (const Column& one : columns_) for (const Mask rows : one.filled) size_ += static_cast<std::size_t>(count(rows));
 }
 
 void Segment::add_wire(bool is_zero) {
@@ -110,7 +111,7 @@ void Segment::add_wire(bool is_zero) {
     columns_.reserve(2 * number);
     for (std::size_t k = 0; k < number; ++k) {
         Column one;
-        each_row(columns_[k].filled, [&](std::size_t row) { one.set(row | bit, columns_[k].entries[row]); });
+        each_row(columns_[k].filled, [&](std::size_t row) { one.set(row | bit, columns_[k].own(row)); });
         columns_.push_back(one);
     }
     size_ *= 2;
@@ -133,7 +134,7 @@ void Segment::turn_before(int wire, const Matrix2& by) {
     for (std::size_t k = 0; k < columns_.size(); ++k) {
         if (k & bit) continue;
         Column &a = columns_[k], &b = columns_[k | bit];
-        each_row({a.filled[0] | b.filled[0], a.filled[1] | b.filled[1]}, [&](std::size_t row) {
+        each_row(of_both(a, b), [&](std::size_t row) {
             const Complex zero = a.at(row), set = b.at(row);
             a.set(row, times(zero, by[0]) + times(set, by[2]));
             b.set(row, times(zero, by[1]) + times(set, by[3]));
@@ -146,7 +147,7 @@ void Segment::parity(Mask wires, double angle) {
     const Complex even = std::polar(1.0, -angle / 2), odd = std::conj(even);
     for (Column& one : columns_)
         each_row(one.filled, [&](std::size_t row) {
-            one.entries[row] = times(is_odd(row & wires) ? odd : even, one.entries[row]);
+            one.multiply(row, is_odd(row & wires) ? odd : even);
         });
 }
 
@@ -154,7 +155,7 @@ void Segment::phase(Mask wires, Mask values, double angle) {
     const Complex by = std::polar(1.0, angle);
     for (Column& one : columns_)
         each_row(one.filled, [&](std::size_t row) {
-            if ((row & wires) == values) one.entries[row] = times(by, one.entries[row]);
+            if ((row & wires) == values) one.multiply(row, by);
         });
 }
 
@@ -165,7 +166,7 @@ bool Segment::span(int wire, Span& out) const {
     for (std::size_t k = 0; k < columns_.size() && few; ++k) {
         if (own >= 0 && k >> own & 1) continue;
         const Column &zero = columns_[k], &one = columns_[own < 0 ? k : k | std::size_t{1} << own];
-        each_row(folded({zero.filled[0] | one.filled[0], zero.filled[1] | one.filled[1]}, wire), [&](std::size_t row) {
+        each_row(folded(of_both(zero, one), wire), [&](std::size_t row) {
             const Complex a = own < 0 ? 0 : one.at(row), b = own < 0 ? 0 : one.at(row | bit);
             few = few && out.add({zero.at(row), a, zero.at(row | bit), b});
         });
@@ -212,7 +213,7 @@ bool Segment::diagonal(double tolerance, LocalDiagonal& out) const {
     for (std::size_t k = 0; k < left.columns_.size(); ++k) {
         const Column& column = left.columns_[k];
         each_row(column.filled, [&](std::size_t row) {
-            is_diagonal = is_diagonal && (row == k || std::norm(column.entries[row]) <= tolerance * tolerance);
+            is_diagonal = is_diagonal && (row == k || std::norm(column.own(row)) <= tolerance * tolerance);
         });
         is_diagonal = is_diagonal && std::fabs(std::abs(column.at(k)) - 1) <= tolerance;
         out.phases.push_back(std::arg(column.at(k)));

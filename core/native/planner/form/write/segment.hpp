@@ -42,8 +42,9 @@ struct LocalDiagonal {
 
 class Segment {
   public:
-    static constexpr int most_wires = 7;
+    static constexpr int most_wires = 8;
 
+    Segment();
     int wires() const { return wires_; }
     std::size_t size() const { return size_; }  // entries that are not 0
     std::size_t num_columns() const { return columns_.size(); }
@@ -61,17 +62,28 @@ class Segment {
     std::vector<Complex> dense() const;  // [2^wires, 2^wires]
 
   private:
-    using Rows = std::array<Mask, 2>;
-    static constexpr std::size_t most_rows = std::size_t{1} << most_wires;
+    static constexpr std::size_t most_rows = std::size_t{1} << most_wires, words = most_rows / 64;
+    using Rows = std::array<Mask, words>;
+    template <class Each>
+    static void each_row(const Rows& of, const Each& function) {
+        for (std::size_t word = 0; word < words; ++word)
+            each(of[word], [&](int row) { function(64 * word + static_cast<std::size_t>(row)); });
+    }
     struct Column {
         Rows filled{};
-        std::array<Complex, most_rows> entries;  // those that are filled
-        Column(const Rows& rows, Complex first) : filled(rows) { entries[0] = first; }
-        Column() = default;
-        Column(const Column& other);
+        std::array<std::array<double, 2>, most_rows> entries;  // those that are filled, and no others have any value
+        Column() {}
+        Column(const Column& other) : filled(other.filled) {
+            each_row(filled, [&](std::size_t row) { entries[row] = other.entries[row]; });
+        }
         Column& operator=(const Column& other) = default;
         ~Column() = default;
-        Complex at(std::size_t row) const { return filled[row / 64] >> row % 64 & 1 ? entries[row] : 0; }
+        Complex own(std::size_t row) const { return {entries[row][0], entries[row][1]}; }
+        Complex at(std::size_t row) const { return filled[row / 64] >> row % 64 & 1 ? own(row) : 0; }
+        void multiply(std::size_t row, Complex by) {
+            const Complex value = times(by, own(row));
+            entries[row] = {value.real(), value.imag()};
+        }
         void set(std::size_t row, Complex value);
     };
     // Up to two operators of a wire, each 1 at its pivot, where the other one is 0.
@@ -82,9 +94,8 @@ class Segment {
         bool add(Matrix2 one);
     };
 
-    template <class Each>
-    static void each_row(const Rows& of, const Each& function);
     static Rows folded(const Rows& of, int wire);
+    static Rows of_both(const Column& one, const Column& other);
     bool span(int wire, Span& out) const;
     void turn_before(int wire, const Matrix2& by);
     void count_entries();
@@ -92,7 +103,7 @@ class Segment {
     int wires_ = 0;
     std::size_t size_ = 1;
     std::array<int, most_wires> bit_{};  // of the number of a column, for each wire; negative if that is 0 at first
-    std::vector<Column> columns_ = std::vector<Column>(1, Column({1, 0}, 1));
+    std::vector<Column> columns_;
 };
 
 }  // namespace qx::form
