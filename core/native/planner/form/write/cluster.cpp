@@ -109,7 +109,7 @@ Beginning find_phases(const Cluster& of, std::size_t within, std::size_t& alone,
         if (alone + 1 == n) alone = n;
         // Where it has been so one by one, phases are fewer where a wire is a factor again.
         const int now_factors = first.factors() + others.factors();
-        if (n > 1 && (before + 1 < n || now_factors > factors || n == of.pieces.size())) look(n);
+        if (alone < n && (before + 1 < n || now_factors > factors || n == of.pieces.size())) look(n);
         before = n, factors = now_factors;
     }
     return best;

@@ -16,15 +16,16 @@ namespace {
 
 constexpr double pi = std::numbers::pi, root = std::numbers::sqrt2 / 2;
 
-// A pass: clusters of at most so many wires become blocks, or phases, as long as no more entries are looked at, for each piece
-// that was read, in all passes.
+// A pass: clusters of at most so many wires become blocks, or phases, as long as no more entries are looked at in all passes
+// so far, for each piece that was read; and more where something is found.
 struct Pass {
     int wires;
     bool blocks;
     std::size_t work;
 };
-constexpr std::array<Pass, 3> passes{{{3, true, 1000}, {8, false, 4000}, {4, false, 5000}}};
-constexpr std::size_t work_at_first = 100'000;
+constexpr std::array<Pass, 4> passes{{{3, true, 200}, {2, false, 250}, {8, false, 450}, {4, false, 700}}};
+constexpr std::size_t work_at_first = 30'000, work_for_found = 4000;
+constexpr double much = 4;                   // gain of phases that are worth more work
 constexpr std::size_t most_of_cluster = 64;  // pieces
 constexpr std::size_t patience = 4;          // clusters without phases before others are looked at less closely
 
@@ -161,7 +162,7 @@ void Clusters::finish(Mask wires) {
 }
 
 // Whether so much work has been done that the rest of a pass is put as it is.
-bool Clusters::is_tired() const { return work_ > work_at_first + passes[pass_ - 1].work * read_; }
+bool Clusters::is_tired() const { return work_ > work_at_first + passes[pass_ - 1].work * read_ + work_for_found * parts_; }
 
 // Puts a beginning of a cluster, and adds what is left of it again.
 void Clusters::cut(std::size_t cluster) {
@@ -173,8 +174,9 @@ void Clusters::cut(std::size_t cluster) {
         if (const Beginning found = find_phases(own, done, alone, work_); found.pieces) {
             put_phases(own, found, made_);
             done = found.pieces, failed_ = 0, alone = done;
+            if (found.gain() >= much) parts_ += done;
         } else {  // a phase may begin behind the first piece
-            done = std::max<std::size_t>(1, alone / 2);
+            done = alone == done ? done : std::max<std::size_t>(1, alone / 2);
             if (++failed_ > patience) done = std::max(done, own.pieces.size() / 4);
             alone = 0;
         }

@@ -37,7 +37,8 @@ class Clusters {
     Pieces given_, made_;  // by the pass before, and by this one
     std::vector<Cluster> open_;
     std::size_t pass_ = 0, next_ = 0, read_ = 0;  // read: pieces at first
-    std::size_t work_ = 0, failed_ = 0;           // entries that were looked at; clusters without phases in a row
+    // Entries that were looked at; clusters without phases in a row; pieces that have become phases.
+    std::size_t work_ = 0, failed_ = 0, parts_ = 0;
 };
 
 }  // namespace qx::form

@@ -45,7 +45,7 @@ Matrix2 split_phases(Matrix2& turn) {
     for (const std::size_t row : {0, 2}) {
         const Complex first = std::norm(turn[row]) > 1e-20 ? turn[row] : turn[row + 1], by = first / std::abs(first);
         phases[row ? 3 : 0] = by;
-        turn[row] /= by, turn[row + 1] /= by;
+        turn[row] = times(turn[row], std::conj(by)), turn[row + 1] = times(turn[row + 1], std::conj(by));
     }
     return phases;
 }
@@ -63,7 +63,7 @@ bool Segment::Span::add(Matrix2 one) {
         if (std::norm(one[j]) > std::norm(one[pivot])) pivot = j;
     if (std::norm(one[pivot]) < one_more) return true;
     if (size == 2) return false;
-    const Complex by = 1.0 / one[pivot];
+    const Complex by = std::conj(one[pivot]) / std::norm(one[pivot]);
     for (Complex& entry : one) entry = times(entry, by);
     of[static_cast<std::size_t>(size)] = one, pivots[static_cast<std::size_t>(size)] = pivot;
     if (size++) without(of[0], 1);
@@ -119,12 +119,19 @@ void Segment::add_wire(bool is_zero) {
 
 void Segment::turn(int wire, const Matrix2& by) {
     const std::size_t bit = std::size_t{1} << wire;
-    for (Column& one : columns_)
+    const bool keeps = none(by[1]) && none(by[2]);
+    for (Column& one : columns_) {
+        if (keeps) {
+            each_row(one.filled, [&](std::size_t row) { one.multiply(row, row & bit ? by[3] : by[0]); });
+            continue;
+        }
         each_row(folded(one.filled, wire), [&](std::size_t row) {
             const Complex zero = one.at(row), set = one.at(row | bit);
             one.set(row, times(by[0], zero) + times(by[1], set));
             one.set(row | bit, times(by[2], zero) + times(by[3], set));
         });
+    }
+    if (keeps) return;
     count_entries();
 }
 
