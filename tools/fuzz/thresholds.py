@@ -33,6 +33,7 @@ DRAWN: Mapping[str, tuple[int, ...]] = {
     "written_nanoseconds": (0,),
     "written_percent": (0, 1 << 40),
     "change_microseconds": (0, 1),
+    "clustered_percent": (0, 100),
     "planned_microseconds": (0, 1 << 30),
     "gates_of_a_rotation": (0, 1),
     "written_rotations": (0, 2),
@@ -185,6 +186,7 @@ WRITTEN = {
     "written_nanoseconds": 0,
     "written_percent": 1 << 40,
     "change_microseconds": 0,
+    "clustered_percent": 0,
     "planned_microseconds": 0,
     "gates_of_a_rotation": 0,
 }

@@ -154,14 +154,13 @@ def most_rotations(structure: Structure) -> int:
 
 
 def _in_manners(first: WrittenCircuit, manners: Sequence[Manner]) -> Iterator[tuple[Manner, WrittenCircuit]]:
-    """Yield what is written in some manners; and what was written first, once, if nothing is in one of them."""
-    lacks = False
+    """Yield what is written in some manners; and what was written first if nothing is in any of them."""
+    some = False
     for manner in manners:
         if written := first if manner is first.manner else first.again(manner):
+            some = True
             yield manner, written
-        else:
-            lacks = True
-    if lacks and first.manner not in manners:
+    if not some:
         yield first.manner, first
 
 

@@ -12,9 +12,9 @@ namespace {
 constexpr double rounding = 1e-12;
 constexpr std::size_t least_of_block = 12;  // pieces; fewer are no dearer one by one
 constexpr Mask first_wires = 0b1111;        // that are looked at together, then all others: most mixing is seen then
-constexpr std::size_t filled = 32;          // entries of a column, in the mean, of a matrix that is given up
-constexpr double enough = 100;              // pieces times gain of a beginning behind which nobody looks for a better one
-constexpr double good = 4;                  // gain of one behind which that is looked for in three times as many pieces
+constexpr std::size_t filled = 8;         // entries of a column, in the mean, of a matrix that is given up
+constexpr double enough = 12;               // gain of one phase, behind which nobody looks for a better beginning
+constexpr double good = 4;                  // gain of a beginning behind which that is looked for in twice as many pieces
 
 // Whether pieces so far are diagonal but for turns, as far as inputs of some wires tell.
 class Probe {
@@ -100,11 +100,11 @@ Beginning find_phases(const Cluster& of, std::size_t within, std::size_t& alone,
         now.pieces = n;
         if (now.gain() >= 2 && now.gain() > best.gain()) best = now;
     };
-    const auto is_enough = [&] { return best.gain() * static_cast<double>(best.pieces) >= enough; };
+    const auto is_enough = [&] { return best.phases.joint.size() == 1 && best.gain() >= enough; };
     for (std::size_t n = 1; n <= std::min(within, of.pieces.size()) && !is_enough(); ++n) {
         const Piece& piece = of.pieces[n - 1];
         const bool one = first.add(piece, work), other = others.add(piece, work);
-        if (first.is_filled() || (best.gain() >= good && n > 6 + 3 * best.pieces)) break;
+        if (first.is_filled() || others.is_filled() || (best.gain() >= good && n > 6 + 2 * best.pieces)) break;
         if (!one || !other) continue;
         if (alone + 1 == n) alone = n;
         // Where it has been so one by one, phases are fewer where a wire is a factor again.

@@ -24,10 +24,10 @@ struct Pass {
     std::size_t work;
 };
 constexpr std::array<Pass, 4> passes{{{3, true, 200}, {2, false, 250}, {8, false, 450}, {4, false, 700}}};
-constexpr std::size_t work_at_first = 30'000, work_for_found = 4000;
+constexpr std::size_t work_at_first = 100'000, work_for_found = 10'000;
 constexpr double much = 4;                   // gain of phases that are worth more work
 constexpr std::size_t most_of_cluster = 64;  // pieces
-constexpr std::size_t patience = 4;          // clusters without phases before others are looked at less closely
+constexpr std::size_t patience = 24;         // clusters without phases before others are looked at less closely
 
 const Matrix2 h2{root, root, root, -root}, x2{0, 1, 1, 0}, y2{0, {0, -1}, {0, 1}, 0}, z2{1, 0, 0, -1};
 
@@ -56,7 +56,7 @@ bool Clusters::worthwhile() const {
     std::size_t found = 0;
     for (const Piece& piece : made_.all)
         if (piece.kind == Piece::block || (piece.kind == Piece::where && count(piece.wires) > 2)) found += piece.parts;
-    return found && 4 * found >= read_;
+    return static_cast<Int>(100 * found / std::max<std::size_t>(1, read_)) >= thresholds.clustered_percent;
 }
 
 bool Clusters::advance() {
