@@ -165,7 +165,7 @@ def test_a_circuit_that_comes_again_is_written_in_all_manners(hold: Hold, monkey
         return 1.0 if len(asked) == 1 else 1 / gates  # of those that are written the longest is the fastest
 
     monkeypatch.setattr(Where, "seconds", seconds)
-    hold(**(WRITTEN | {"written_percent": 100, "planned_microseconds": 0}))
+    hold(**(WRITTEN | {"written_percent": 100, "planned_microseconds": 0, "clustered_percent": 0}))
     simulator, made, found = Simulator(device="cpu"), with_end(gates("ucc"), measured=True), []
     for _ in range(4):
         asked.clear()

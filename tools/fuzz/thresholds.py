@@ -186,7 +186,6 @@ WRITTEN = {
     "written_nanoseconds": 0,
     "written_percent": 1 << 40,
     "change_microseconds": 0,
-    "clustered_percent": 0,
     "planned_microseconds": 0,
     "gates_of_a_rotation": 0,
 }

@@ -12,7 +12,7 @@ namespace {
 constexpr double rounding = 1e-12;
 constexpr std::size_t least_of_block = 12;  // pieces; fewer are no dearer one by one
 constexpr Mask first_wires = 0b1111;        // that are looked at together, then all others: most mixing is seen then
-constexpr std::size_t filled = 8;         // entries of a column, in the mean, of a matrix that is given up
+constexpr std::size_t filled = 16;         // entries of a column, in the mean, of a matrix that is given up
 constexpr double enough = 12;               // gain of one phase, behind which nobody looks for a better beginning
 constexpr double good = 4;                  // gain of a beginning behind which that is looked for in twice as many pieces
 
