@@ -99,8 +99,8 @@ def written_out(
     given, if its form is. It is one circuit for all bindings of the given one. Arguments and errors are those of
     `form_of`. None if the form has blocks or more rotations than `most_rotations`, or if a matrix differs among
     bindings in its eigenvectors. Where the frame changes more often than a run of so many microseconds allows
-    (`change_microseconds`), what is written is in the manner BETWEEN. Where there are too many rotations, but many gates
-    are on the same few wires, it is in the manner CLUSTERS, and can be in no other.
+    (`change_microseconds`), what is written is in the manner BETWEEN. Where there are too many rotations, but many
+    gates are on the same few wires, it is in the manner CLUSTERS, and can be in no other.
     """
     made = begun(circuit, tolerance, most_rotations, zeros)
     if not made.run() or made.counts()[1]:
@@ -252,8 +252,8 @@ def _structure(
 ) -> tuple[Structure, int]:
     """Return the structure of gates as native code writes them (`Gate` in planner/form/write/writer.hpp), and a phase.
 
-    eighths: see `_eighths`. parts: see `_parts`. matrices: those among the gates. last: the number of the gate with which the operator at the end
-    begins, whose place is returned, too.
+    eighths: see `_eighths`. parts: see `_parts`. matrices: those among the gates. last: the number of the gate with
+    which the operator at the end begins, whose place is returned, too.
     """
     models, ops, new = _models(), list[Op](), tuple.__new__  # a named tuple's `_replace` takes five times as long
     phase = cast(Op, models.instructions[_ROTATION])

@@ -1,4 +1,4 @@
-"""Matrices among the gates that are written: turns of a wire, phases under controls, and blocks, all of them constants."""
+"""Matrices among the gates that are written, all of them constants: turns, phases under controls, and blocks."""
 
 from __future__ import annotations
 

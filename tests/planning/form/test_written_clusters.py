@@ -138,9 +138,7 @@ _GATES = st.sampled_from(["ccx", "many", "h", "sx", "rz", "cx", "cz", "rzz", "un
 
 @settings(max_examples=40)
 @given(st.lists(st.tuples(_GATES, st.integers(0, 1 << 20)), min_size=3, max_size=14), st.booleans(), st.integers(0, 9))
-def test_drawn_gates_on_few_wires_are_what_is_written(
-    drawn: list[tuple[str, int]], zeros: bool, way: int
-) -> None:
+def test_drawn_gates_on_few_wires_are_what_is_written(drawn: list[tuple[str, int]], zeros: bool, way: int) -> None:
     """Whatever gates a transpiler takes apart, what is written of clusters does the same, if they are all or none."""
     gates = []
     for name, seed in drawn:

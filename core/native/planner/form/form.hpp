@@ -10,9 +10,9 @@
 #include <memory>
 
 #include "planner/circuit.hpp"
+#include "planner/form/clusters/sharing.hpp"
 #include "planner/form/gates/varying.hpp"
 #include "planner/form/layers.hpp"
-#include "planner/form/sharing.hpp"
 #include "planner/form/zeros.hpp"
 
 namespace qx::form {

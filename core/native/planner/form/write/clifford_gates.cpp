@@ -49,7 +49,7 @@ void pass(const Gate& gate, SignedPauli& string) {
         case Gate::rotation:
         case Gate::controlled:
         case Gate::matrix:
-            case Gate::phase: return;
+        case Gate::phase: return;
     }
 }
 

@@ -33,7 +33,8 @@ Writer::State Writer::clusters() {
     if (!clusters_->worthwhile()) return State::given_up;
     phase.value = clusters_->found().phase;
     for (const Piece& piece : clusters_->found().all) {
-        if (piece.joins() || piece.kind == Piece::turn) each(piece.wires, [&](int wire) { write_turn(wire, piece.turn_of(wire)); });
+        if (piece.joins() || piece.kind == Piece::turn)
+            each(piece.wires, [&](int wire) { write_turn(wire, piece.turn_of(wire)); });
         switch (piece.kind) {
             case Piece::parity: gates.push_back({Gate::rotation, static_cast<Int>(piece.wires), 0, {piece.angle}}); break;
             case Piece::where: write_phase(piece.wires, piece.values, std::polar(1.0, piece.angle)); break;

@@ -9,8 +9,8 @@
 // 1.2 is one by -0.37 and a Clifford gate that spreads over all strings behind it.
 #pragma once
 
+#include "planner/form/clusters/clusters.hpp"
 #include "planner/form/form.hpp"
-#include "planner/form/write/clusters.hpp"
 #include "planner/form/write/grouping.hpp"
 #include "planner/form/write/wires.hpp"
 

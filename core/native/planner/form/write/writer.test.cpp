@@ -28,7 +28,7 @@ State acted(const Gate& gate, State to) {
                 case Gate::rotation:
                 case Gate::controlled:
                 case Gate::matrix:
-            case Gate::phase: break;
+                case Gate::phase: break;
             }
         }
         to = out;

@@ -1,6 +1,6 @@
 // Pieces that stay on few wires, as one.
 
-#include "planner/form/write/cluster.hpp"
+#include "planner/form/clusters/cluster.hpp"
 
 #include <algorithm>
 #include <utility>

@@ -1,13 +1,13 @@
 // Gates on the same few wires, found again as one.
 
-#include "planner/form/write/clusters.hpp"
+#include "planner/form/clusters/clusters.hpp"
 
 #include <algorithm>
 #include <cmath>
 #include <iterator>
 #include <numbers>
 
-#include "planner/form/write/piece_order.hpp"
+#include "planner/form/clusters/piece_order.hpp"
 #include "thresholds/table.hpp"
 
 namespace qx::form {
@@ -41,7 +41,8 @@ Matrix2 operator_of(const Pauli& of, Mask wire) { return of.x & wire ? of.z & wi
 
 Matrix2 turn_about(const Pauli& of, double angle) {
     Matrix2 out = operator_of(of, of.x | of.z);
-    for (std::size_t k = 0; k < 4; ++k) out[k] = std::cos(angle / 2) * identity2[k] - Complex(0, std::sin(angle / 2)) * out[k];
+    for (std::size_t k = 0; k < 4; ++k)
+        out[k] = std::cos(angle / 2) * identity2[k] - Complex(0, std::sin(angle / 2)) * out[k];
     return out;
 }
 
@@ -81,7 +82,8 @@ void Clusters::begin_pass() {
 
 void Clusters::end_pass() {
     finish(~Mask{0});
-    for (int wire = 0; wire < form_.tableau().wires(); ++wire) made_.carried(wire) = given_.carried(wire) * made_.carried(wire);
+    for (int wire = 0; wire < form_.tableau().wires(); ++wire)
+        made_.carried(wire) = given_.carried(wire) * made_.carried(wire);
 }
 
 // Makes a piece of a rotation that was read.

@@ -1,6 +1,6 @@
 // What was read as joint phases of some wires.
 
-#include "planner/form/write/pieces.hpp"
+#include "planner/form/clusters/pieces.hpp"
 
 #include <cmath>
 #include <numbers>

@@ -1,6 +1,6 @@
 // Phases of each index of some bits, as few joint phases of bits.
 
-#include "planner/form/write/joint_phases.hpp"
+#include "planner/form/clusters/joint_phases.hpp"
 
 #include <cmath>
 #include <numbers>

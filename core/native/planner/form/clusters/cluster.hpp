@@ -1,8 +1,8 @@
 // A cluster: pieces that stay on few wires, as one.
 #pragma once
 
-#include "planner/form/write/joint_phases.hpp"
-#include "planner/form/write/pieces.hpp"
+#include "planner/form/clusters/joint_phases.hpp"
+#include "planner/form/clusters/pieces.hpp"
 
 namespace qx::form {
 
@@ -28,8 +28,8 @@ struct Beginning {
 // can be other than 0 at first.
 void act(const Piece& piece, Segment& on, std::vector<int>& wires, Mask whole = ~Mask{0});
 
-// Makes a block of a cluster that is dense on three wires; returns whether it is. work: to which the entries that were looked
-// at are added.
+// Makes a block of a cluster that is dense on three wires; returns whether it is. work: to which the entries that were
+// looked at are added.
 bool find_block(const Cluster& of, Piece& block, std::size_t& work);
 
 // Finds a beginning that is diagonal but for turns, and of fewest phases for its pieces; one of no pieces if there is none.

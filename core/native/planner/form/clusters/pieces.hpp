@@ -1,14 +1,14 @@
 // What was read as joint phases of some wires, each behind a turn of each of its wires.
 #pragma once
 
-#include "planner/form/write/segment.hpp"
+#include "planner/form/clusters/segment.hpp"
 
 namespace qx::form {
 
 using plan::Index;
 
-// parity: exp(-i angle/2 Z…Z). where: e^{i angle} where wires have the values of a mask. block: a matrix, [2^wires, 2^wires].
-// turn: of one wire, before a rotation. rotation: one that was read, by an angle that varies, or on many wires.
+// parity: exp(-i angle/2 Z…Z). where: e^{i angle} where wires have the values of a mask. block: a matrix, [2^wires,
+// 2^wires]. turn: of one wire, before a rotation. rotation: one that was read, by an angle that varies, or on many wires.
 struct Piece {
     enum Kind { parity, where, block, turn, rotation };
     static constexpr int most_wires = Segment::most_wires;

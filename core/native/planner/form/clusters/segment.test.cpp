@@ -1,9 +1,9 @@
 // Tests of operators on few wires: what they are by definition, and which are diagonal but for turns.
 
-#include "planner/form/write/segment.hpp"
+#include "planner/form/clusters/segment.hpp"
 
+#include "planner/form/clusters/joint_phases.hpp"
 #include "planner/form/naive.test.hpp"
-#include "planner/form/write/joint_phases.hpp"
 
 using namespace qx::form;
 using naive::Drawn;

@@ -1,6 +1,6 @@
 // The operator of some turns and joint phases on few wires.
 
-#include "planner/form/write/segment.hpp"
+#include "planner/form/clusters/segment.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -101,7 +101,8 @@ void Segment::Column::set(std::size_t row, Complex value) {
 
 void Segment::count_entries() {
     size_ = 0;
-    for (const Column& one : columns_) for (const Mask rows : one.filled) size_ += static_cast<std::size_t>(count(rows));
+    for (const Column& one : columns_)
+        for (const Mask rows : one.filled) size_ += static_cast<std::size_t>(count(rows));
 }
 
 void Segment::add_wire(bool is_zero) {
@@ -153,9 +154,7 @@ void Segment::turn_before(int wire, const Matrix2& by) {
 void Segment::parity(Mask wires, double angle) {
     const Complex even = std::polar(1.0, -angle / 2), odd = std::conj(even);
     for (Column& one : columns_)
-        each_row(one.filled, [&](std::size_t row) {
-            one.multiply(row, is_odd(row & wires) ? odd : even);
-        });
+        each_row(one.filled, [&](std::size_t row) { one.multiply(row, is_odd(row & wires) ? odd : even); });
 }
 
 void Segment::phase(Mask wires, Mask values, double angle) {

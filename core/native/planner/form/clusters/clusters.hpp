@@ -1,13 +1,13 @@
 // Gates on the same few wires, found again as one: phases under many controls, and dense blocks on three wires.
 //
-// A transpiler takes Z under five controls apart into hundreds of gates, of which a form makes rotations that merge with those
-// of the next one. Here what was read becomes pieces, joint phases of some wires behind turns. Pieces that stay on few wires
-// are a cluster, of which a beginning is looked for that is diagonal but for turns: a few phases under controls, which are its
-// pieces now. Blocks come first, then clusters on many wires, then those on few, for which there is always time.
+// A transpiler takes Z under five controls apart into hundreds of gates, of which a form makes rotations that merge with
+// those of the next one. Here what was read becomes pieces, joint phases of some wires behind turns. Pieces that stay on few
+// wires are a cluster, of which a beginning is looked for that is diagonal but for turns: a few phases under controls, which
+// are its pieces now. Blocks come first, then clusters on many wires, then those on few, for which there is always time.
 #pragma once
 
+#include "planner/form/clusters/cluster.hpp"
 #include "planner/form/form.hpp"
-#include "planner/form/write/cluster.hpp"
 
 namespace qx::form {
 

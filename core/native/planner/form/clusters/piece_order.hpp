@@ -1,7 +1,7 @@
 // An order of pieces in which those on few wires lie together, as far as these share no wires with what is between.
 #pragma once
 
-#include "planner/form/write/pieces.hpp"
+#include "planner/form/clusters/pieces.hpp"
 
 namespace qx::form {
 
