@@ -130,7 +130,7 @@ def written_out(
         if tried.faster is None and not (again or tried.pays(gates)):
             tried.looked = tried.spent
             return None
-        ways = _in_manners(first, tried.manners(gates, again))
+        ways = _ways(first, tried, gates, again)
         if found := _fastest(ways, bound, where, planned, tried, most, bool(values)):
             written, program = found
             numbers = partial(_numbers, written, bound)
@@ -164,6 +164,16 @@ def _in_manners(first: WrittenCircuit, manners: Sequence[Manner]) -> Iterator[tu
         yield first.manner, first
 
 
+def _ways(first: WrittenCircuit, tried: Tried, gates: int, again: bool) -> Iterator[tuple[Manner, WrittenCircuit]]:
+    """Yield what is to be planned; clusters, too, which are few gates, where nothing that was planned is faster."""
+    yield from _in_manners(first, tried.manners(gates, again))
+    if again or tried.faster is not None or first.manner is Manner.CLUSTERS:
+        return
+    shorter = first.again(Manner.CLUSTERS)
+    if shorter and tried.pays(len(shorter.structure.instructions)):
+        yield shorter.manner, shorter
+
+
 def _percent(seconds: float, of: float) -> int:
     """Return a time in whole percent of another one."""
     return int(100 * seconds / of) if of else 100
@@ -189,7 +199,8 @@ def _fastest(
         ):
             least, best = min(least, seconds), (written, program)
             tried.faster, tried.manner = circuit.structure, manner
-        tried.compared = max(tried.compared, manner + 1)
+        if manner is not Manner.CLUSTERS or tried.compared >= manner:  # it may come before others
+            tried.compared = max(tried.compared, manner + 1)
     return best
 
 
