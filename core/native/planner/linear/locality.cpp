@@ -2,6 +2,7 @@
 
 #include "planner/linear/locality.hpp"
 
+#include <cstring>
 #include <utility>
 
 #include "planner/locality.hpp"
@@ -21,66 +22,80 @@ bool meets_oddly(const FramedWork& work, const Framed& mover, const Framed& read
     return false;
 }
 
-// A reason among which directions are chosen, with what it weighs.
-struct Candidate {
-    Basis missing;
-    Mask pivots = 0;
-    Int weight = 0;
-
-    bool lies_in(const Candidate& other) const {
-        if (pivots & ~other.pivots) return false;
-        for (Mask vector : missing)
-            if (other.missing.left(vector)) return false;
-        return true;
-    }
-};
-
 // Reasons that are chosen from, the earliest first; equal ones are one.
 class LinearCandidates {
   public:
+    LinearCandidates() { std::memset(slots_, 0, sizeof slots_); }
+
     void add(const Basis& missing, Int weight) {
-        Index number = known_.of(missing);
-        if (number > of_.size()) {
-            Candidate made{missing, 0, 0};
-            for (Mask vector : missing) made.pivots |= unit(highest(vector));
+        std::uint64_t key = static_cast<std::uint64_t>(missing.size());
+        for (Mask vector : missing) key = (key ^ vector) * 0x9e3779b97f4a7c15ull, key ^= key >> 29;
+        std::size_t at = key % slots;
+        while (slots_[at] && !is(of_[slots_[at] - 1u], missing)) at = (at + 1) % slots;
+        if (!slots_[at]) {
+            Candidate made{rows_.size(), missing.size(), 0, 0};
+            for (Mask vector : missing) made.pivots |= unit(highest(vector)), rows_.push_back(vector);
             of_.push_back(made);
+            slots_[at] = static_cast<std::uint16_t>(of_.size());
         }
-        of_[number - 1].weight += weight;
+        of_[slots_[at] - 1u].weight += weight;
     }
-    // Returns these reasons without what is near.
-    LinearCandidates beside(const Span& near) const {
-        LinearCandidates out;
-        for (const Candidate& one : of_) {
+    // Makes them some reasons without what is near.
+    void set(const LinearCandidates& before, const Span& near) {
+        of_.clear(), rows_.clear();
+        std::memset(slots_, 0, sizeof slots_);
+        for (const Candidate& one : before.of_) {
             Basis rest;
-            for (Mask vector : one.missing) rest.add(near.left(vector));
-            if (rest.size()) out.add(rest, one.weight);
+            for (int k = 0; k < one.size; ++k) rest.add(near.left(before.rows_[one.at + at(k)]));
+            if (rest.size()) add(rest, one.weight);
         }
-        return out;
     }
-    // Returns the first of those that bring the most weight for each dimension and fit; null if none does.
-    const Candidate* best(int room, const Span& inside, int outside) const {
+    // Returns the vectors of the first of those that bring the most weight for each dimension and fit; none if none does.
+    Vectors best(int room, const Span& inside, int outside) const {
         const Candidate* found = nullptr;
         double most = 0;
         for (const Candidate& one : of_) {
-            if (one.missing.size() > room || (outside >= 0 && beyond(inside, one.missing) > outside)) continue;
+            if (one.size > room || (outside >= 0 && beyond(inside, one) > outside)) continue;
             Int gain = 0;
             for (const Candidate& other : of_)
-                if (other.lies_in(one)) gain += other.weight;
-            double each = static_cast<double>(gain) / one.missing.size();
+                if (!(other.pivots & ~one.pivots) && lies_in(other, one)) gain += other.weight;
+            double each = static_cast<double>(gain) / one.size;
             if (!found || each > most) found = &one, most = each;
         }
-        return found;
+        return found ? Vectors(rows(*found), rows(*found) + found->size) : Vectors();
     }
 
   private:
-    static int beyond(const Span& inside, const Basis& missing) {
+    // A reason: where its reduced basis stands, the highest bits of these vectors, and what it weighs.
+    struct Candidate {
+        std::size_t at;
+        int size;
+        Mask pivots;
+        Int weight;
+    };
+    static constexpr std::size_t slots = 512;  // of a table that has at most thresholds.reasons entries
+
+    const Mask* rows(const Candidate& one) const { return rows_.data() + one.at; }
+    bool is(const Candidate& one, const Basis& basis) const {
+        return one.size == basis.size() && std::equal(basis.begin(), basis.end(), rows(one));
+    }
+    bool lies_in(const Candidate& one, const Candidate& other) const {
+        for (const Mask* vector = rows(one); vector != rows(one) + one.size; ++vector) {
+            Mask left = *vector;
+            for (const Mask* row = rows(other); row != rows(other) + other.size; ++row) left = std::min(left, left ^ *row);
+            if (left) return false;
+        }
+        return true;
+    }
+    int beyond(const Span& inside, const Candidate& one) const {
         Basis rest;
-        for (Mask vector : missing) rest.add(inside.left(vector));
+        for (int k = 0; k < one.size; ++k) rest.add(inside.left(rows(one)[k]));
         return rest.size();
     }
 
-    Subspaces known_;
     std::vector<Candidate> of_;
+    Vectors rows_;
+    std::uint16_t slots_[slots];  // where a reason stands in `of_`, from 1 on
 };
 
 }  // namespace
@@ -189,11 +204,13 @@ Vectors choose(const LinearReasons& reasons, const FramedWork& work, const Vecto
     }
     Span span(near), known(bound.inside);
     Vectors added;
+    LinearCandidates spare;
     for (int outside = bound.outside;;) {
-        candidates = candidates.beside(span);
-        const Candidate* best = candidates.best(capacity - static_cast<int>(added.size()), known, outside);
-        if (!best) return added;
-        for (Mask vector : best->missing) {
+        spare.set(candidates, span);
+        std::swap(candidates, spare);
+        Vectors best = candidates.best(capacity - static_cast<int>(added.size()), known, outside);
+        if (best.empty()) return added;
+        for (Mask vector : best) {
             added.push_back(vector);
             span.add(vector);
             if (outside >= 0) outside -= known.add(vector);

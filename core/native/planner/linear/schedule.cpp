@@ -54,8 +54,12 @@ bool LinearPlanner::pays(const Attempt& on_bits) {
 
 bool LinearPlanner::advance() {
     if (!order_) order_ = std::make_unique<Order>(work_);
-    if (!attempt_)
-        attempt_ = std::make_unique<LinearAttempt>(candidate, work_, *order_, num_bits_, shape_, grows_, worths_[tried_++]);
+    if (!attempt_) {
+        double most = promise_.gain * on_bits_;
+        if (best_) most = std::min(most, best_->time());
+        attempt_ = std::make_unique<LinearAttempt>(candidate, work_, *order_, num_bits_, shape_, grows_, worths_[tried_++],
+                                                   most);
+    }
     if (attempt_->advance()) return true;
     if (attempt_->fits() && (!best_ || attempt_->time() < best_->time())) best_ = std::move(attempt_);
     attempt_.reset();

@@ -135,8 +135,13 @@ void Packer::add(const Piece& piece, Index pattern, const Places& source, const 
         std::vector<Index>& into = num_reads ? tables_ : numbers_;
         Interned::Bytes of = context_.patterns[pattern];
         item.slot = static_cast<Int>(into.size());
-        for (Index k = 0; k < source.count; ++k)
-            if (num_reads || numbered(of[k])) into.push_back(context_.place(source, k));
+        if (num_reads && source.table != Places::none) {
+            const auto from = context_.places.begin() + source.table;
+            into.insert(into.end(), from, from + source.count);
+        } else {
+            for (Index k = 0; k < source.count; ++k)
+                if (num_reads || numbered(of[k])) into.push_back(context_.place(source, k));
+        }
         item.count = static_cast<Int>(into.size()) - item.slot;
     }
     out_.items.push_back(item);
