@@ -38,12 +38,12 @@ class Candidates {
     // nor will what they are a part of.
     void keep(Directions added, int capacity, Bound bound) {
         int kept = 0, room = capacity - added.size();
-        sorted_ = size_ > few;
+        sorted_ = size_ > few, total_ = 0;
         if (sorted_) std::memset(slots_, 0, sizeof slots_);
         for (int k = 0; k < size_; ++k) {
             Mask missing = missing_[k] & ~added.units;
             if (missing && count(missing) <= room && bound.holds({missing | added.units}))
-                merge(missing, weight_[k], rank_[k], kept);
+                total_ += weight_[k], merge(missing, weight_[k], rank_[k], kept);
         }
         size_ = kept;
         if (sorted_) sort(room);
@@ -82,6 +82,11 @@ class Candidates {
             missing[to] = missing_[k], weight[to] = weight_[k], rank[to] = rank_[k];
         }
         std::copy_n(missing, size_, missing_), std::copy_n(weight, size_, weight_), std::copy_n(rank, size_, rank_);
+        Int sum = 0;
+        for (int of = 0, k = 0; of <= room; ++of) {
+            for (; k < begin_[of]; ++k) sum += weight_[k];
+            lighter_[of] = sum;
+        }
     }
 
     // Returns the weight of the first candidates that need no other directions.
@@ -107,6 +112,8 @@ class Candidates {
         Int most = 0;
         for (int k = 0; k < size_; ++k) {
             int needed = count(missing_[k]);
+            Int bound = sorted_ ? weight_[k] + lighter_[needed] : total_;
+            if (bound * least < most * needed) continue;  // with all that can be a part of it, it brings less
             Int gain = sorted_ ? weight_[k] + weight_within(missing_[k], begin_[needed]) : weight_within(missing_[k], whole);
             Int more = gain * least - most * needed;
             if (more > 0 || (more == 0 && rank_[k] < rank_[best])) best = k, most = gain, least = needed;
@@ -125,7 +132,9 @@ class Candidates {
     Mask missing_[most_reasons + at_once];
     Int weight_[most_reasons + at_once];
     int rank_[most_reasons];  // the earliest first
+    Int total_ = 0;           // the weight of all
     int begin_[66];           // where candidates of so many directions begin
+    Int lighter_[66];         // the weight of all with fewer directions
     std::uint8_t slots_[slots];  // where a candidate stands, from 1 on
 };
 

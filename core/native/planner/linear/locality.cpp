@@ -52,15 +52,25 @@ class LinearCandidates {
     }
     // Returns the vectors of the first of those that bring the most weight for each dimension and fit; none if none does.
     Vectors best(int room, const Span& inside, int outside) const {
+        std::vector<const Candidate*> order;  // those of the fewest dimensions first: only such lie in another one
+        for (const Candidate& one : of_) order.push_back(&one);
+        std::sort(order.begin(), order.end(), [](const Candidate* one, const Candidate* other) {
+            return one->size != other->size ? one->size < other->size : one < other;
+        });
         const Candidate* found = nullptr;
         double most = 0;
-        for (const Candidate& one : of_) {
-            if (one.size > room || (outside >= 0 && beyond(inside, one) > outside)) continue;
-            Int gain = 0;
-            for (const Candidate& other : of_)
-                if (!(other.pivots & ~one.pivots) && lies_in(other, one)) gain += other.weight;
+        Int sum = 0;  // the weight of those with fewer dimensions
+        for (std::size_t k = 0, first = 0; k < order.size(); ++k) {
+            for (; order[first]->size < order[k]->size; ++first) sum += order[first]->weight;
+            const Candidate& one = *order[k];
+            if (one.size > room) break;
+            if (found && static_cast<double>(one.weight + sum) / one.size < most) continue;
+            if (outside >= 0 && beyond(inside, one) > outside) continue;
+            Int gain = one.weight;
+            for (std::size_t j = 0; j < first; ++j)
+                if (!(order[j]->pivots & ~one.pivots) && lies_in(*order[j], one)) gain += order[j]->weight;
             double each = static_cast<double>(gain) / one.size;
-            if (!found || each > most) found = &one, most = each;
+            if (!found || each > most || (each == most && &one < found)) found = &one, most = each;
         }
         return found ? Vectors(rows(*found), rows(*found) + found->size) : Vectors();
     }
@@ -134,16 +144,23 @@ LinearReasons linear_reasons(const Numbers& pending, const FramedWork& work, con
     for (Index number : pending) {
         const Framed& piece = work[number];
         Basis parts;
+        Index begins = 0;  // the reason that the parts are as long as nothing is added
         bool known = true;
-        for (int k = 0; k < piece.piece.num_mixed; ++k) parts.add(near.left(work.directions(piece)[k]));
         for (const Index* other = order.begin(number); known && other != order.end(number); ++other) {
             Index reason = waits[*other];
             known = reason != LinearReasons::wide;
             if (!reason || !known || std::exchange(added[reason], number) == number) continue;
-            for (const Mask* row = found.spaces.begin(reason); row != found.spaces.end(reason); ++row) parts.add(*row);
-            known = parts.size() <= most;
+            const Mask *first = found.spaces.begin(reason), *end = found.spaces.end(reason);
+            if (begins) {
+                for (const Mask* row = first; row != end; ++row) parts.add(*row);
+                known = parts.size() <= most;
+            } else {
+                begins = reason, parts = Basis(first, end);
+            }
         }
-        Index reason = known && parts.size() <= most ? found.spaces.of(parts) : LinearReasons::wide;
+        for (int k = 0; known && k < piece.piece.num_mixed; ++k) parts.add(near.left(work.directions(piece)[k]));
+        bool as_begun = begins && parts.size() == found.spaces.dimensions(begins);
+        Index reason = !known || parts.size() > most ? LinearReasons::wide : as_begun ? begins : found.spaces.of(parts);
         found.numbers.push_back(number), found.of.push_back(reason);
         added.resize(found.spaces.size(), LinearReasons::wide);
         waits[number] = reason;
