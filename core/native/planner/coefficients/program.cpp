@@ -159,7 +159,7 @@ Places CoefficientProgram::euler(const Places& matrix, bool imaginary) {
 }
 
 Places CoefficientProgram::fold(std::vector<std::uint64_t>&& incidence, std::vector<Index>&& factors, Index entries,
-                                PlanContext& context) {
+                                bool distinct, PlanContext& context) {
     Index columns = static_cast<Index>(factors.size()), kept = entries;
     std::size_t words = (columns + 63) / 64;
     std::size_t bits = incidence_.size(), at = factors_.size();
@@ -169,17 +169,17 @@ Places CoefficientProgram::fold(std::vector<std::uint64_t>&& incidence, std::vec
     Index* which = context.places.data() + out.table;
     if (!words) {
         kept = 1;  // all entries are 1
-    } else if (words == 1) {
+    } else if (words == 1 && !distinct) {
         kept = 0;
-        Distinct distinct(entries);
+        Distinct rows(entries);
         incidence_.resize(bits + entries);
         std::uint64_t* known = incidence_.data() + bits;
         for (Index row = 0; row < entries; ++row) {
-            which[row] = static_cast<Index>(distinct.of(incidence[row], known, kept));
+            which[row] = static_cast<Index>(rows.of(incidence[row], known, kept));
             if (which[row] == kept) known[kept++] = incidence[row];
         }
         incidence_.resize(bits + kept);
-    } else {  // rows of more factors are not compared
+    } else {  // rows of more than 64 factors are not compared
         for (Index row = 0; row < entries; ++row) which[row] = row;
         incidence_.insert(incidence_.end(), incidence.begin(), incidence.end());
     }

@@ -16,6 +16,7 @@ void PhaseTable::add(const std::vector<Mask>& parities, Mask wanted, char kind, 
     }
     of_class_[static_cast<int>(kind)] |= bit;
     factors.push_back(place);
+    of_one_parity_ = of_one_parity_ && parities.size() == 1;
 }
 
 void PhaseTable::finish() {
