@@ -108,18 +108,12 @@ class Candidates {
     // Returns the earliest of the candidates that bring the most weight for each direction. Where they are distinct, what
     // is a part of one needs fewer directions.
     int best() const {
-        Int with_lowest[64] = {}, with_highest[64] = {};  // what candidates weigh, by these directions of theirs
-        for (int k = 0; k < size_; ++k)
-            with_lowest[lowest(missing_[k])] += weight_[k], with_highest[highest(missing_[k])] += weight_[k];
         int best = 0, least = 1, whole = (size_ + at_once - 1) / at_once * at_once;
         Int most = 0;
         for (int k = 0; k < size_; ++k) {
             int needed = count(missing_[k]);
             Int bound = sorted_ ? weight_[k] + lighter_[needed] : total_;
             if (bound * least < most * needed) continue;  // with all that can be a part of it, it brings less
-            Int low = 0, high = 0;
-            each(missing_[k], [&](int bit) { low += with_lowest[bit], high += with_highest[bit]; });
-            if (std::min(low, high) * least < most * needed) continue;
             Int gain = sorted_ ? weight_[k] + weight_within(missing_[k], begin_[needed]) : weight_within(missing_[k], whole);
             Int more = gain * least - most * needed;
             if (more > 0 || (more == 0 && rank_[k] < rank_[best])) best = k, most = gain, least = needed;
