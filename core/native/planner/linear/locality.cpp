@@ -115,11 +115,16 @@ Order::Order(const FramedWork& work) {
     std::vector<Mask> all_before(work.size() * words);  // for each piece a bit for each one before it
     for (std::size_t number = 0; number < work.size(); ++number) {
         Mask* every = all_before.data() + number * words;
-        for (std::size_t other = number; other-- > 0;) {
-            if (every[other / 64] >> other % 64 & 1) continue;
-            if (!meets_oddly(work, work[number], work[other]) && !meets_oddly(work, work[other], work[number])) continue;
-            before_.push_back(static_cast<Index>(other));
-            for (std::size_t k = 0; k <= other / 64; ++k) every[k] |= all_before[other * words + k];
+        for (std::size_t word = number / 64 + 1; word-- > 0;) {
+            Mask left = below(static_cast<int>(std::min(number - 64 * word, std::size_t{64})));
+            while (left &= ~every[word]) {
+                const int bit = highest(left);
+                const std::size_t other = 64 * word + at(bit);
+                left ^= unit(bit);
+                if (!meets_oddly(work, work[number], work[other]) && !meets_oddly(work, work[other], work[number])) continue;
+                before_.push_back(static_cast<Index>(other));
+                for (std::size_t k = 0; k <= word; ++k) every[k] |= all_before[other * words + k];
+            }
         }
         ends_.push_back(static_cast<Index>(before_.size()));
     }
