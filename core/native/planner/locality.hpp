@@ -83,7 +83,8 @@ class Reasons {
     // what runs is the same, and most scans end after a few layers of a circuit.
     void find(const Pending& pending, Directions near, int capacity, Bound bound = {});
     // Makes them those with some directions near, if they were found with none near, and so many may be added as fit beside
-    // these, or outside of a bound that has them inside; returns false where the window ended, so that another scan may see more.
+    // these, or outside of a bound that has them inside; returns false where the window ended, so that another scan may see
+    // more.
     bool narrow(Directions near, int capacity);
 
     Directions operator[](std::size_t k) const { return of_[k]; }

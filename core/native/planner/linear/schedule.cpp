@@ -57,8 +57,8 @@ bool LinearPlanner::advance() {
     if (!order_) order_ = std::make_unique<Order>(work_);
     if (!attempt_) {
         double most = best_ ? best_->time() : close * promise_.gain * on_bits_;
-        attempt_ = std::make_unique<LinearAttempt>(candidate, work_, *order_, num_bits_, shape_, grows_, worths_[tried_++],
-                                                   most);
+        attempt_ =
+            std::make_unique<LinearAttempt>(candidate, work_, *order_, num_bits_, shape_, grows_, worths_[tried_++], most);
     }
     if (attempt_->advance()) return true;
     if (attempt_->fits() && (!best_ || attempt_->time() < best_->time())) best_ = std::move(attempt_);

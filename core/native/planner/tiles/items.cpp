@@ -202,7 +202,8 @@ void Packer::write(Group& group) {
     char* end = std::to_chars(label, label + 16, group.members.size()).ptr;
     for (char letter : std::string_view(" phases")) *end++ = letter;
     Index name = context_.labels.of({label, static_cast<std::size_t>(end - label)});
-    Places source = program_.fold(std::move(table.incidence), std::move(table.factors), table.entries(), table.distinct(), context_);
+    Places source =
+        program_.fold(std::move(table.incidence), std::move(table.factors), table.entries(), table.distinct(), context_);
     Piece made;
     made.kind = Kind::diagonal;
     std::vector<Mask> reads = group.basis;
