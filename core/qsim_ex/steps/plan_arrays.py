@@ -141,7 +141,7 @@ class PlanArrays:
         self._found = found
         self._program_bytes = program_bytes
 
-    def __getattr__(self, name: str) -> NDArray[Any]:
+    def __getattr__(self, name: str) -> object:
         """Return an array that nobody asked for yet: few runs ask for all."""
         if name not in _PLACE:
             raise AttributeError(name)
