@@ -37,8 +37,6 @@ NAMES = (
 )
 """The arrays of a compiled plan, in the order of `qx_plan_arrays`: name, type, and integers of a row."""
 
-_PLACE = {name: place for place, (name, _, _) in enumerate(NAMES)}
-
 LISTED = (("program", "i8", 9), ("places", "u4", 1), ("incidence", "u8", 1), ("packed", "u4", 1))
 """The arrays of a listed coefficient program, in the order of `qx_plan_listed`: as in `NAMES`."""
 
@@ -138,17 +136,9 @@ class PlanArrays:
         self.num_operands = num_operands
         self.size = size
         self.staged = False
-        self._found = found
         self._program_bytes = program_bytes
-
-    def __getattr__(self, name: str) -> object:
-        """Return an array that nobody asked for yet: few runs ask for all."""
-        if name not in _PLACE:
-            raise AttributeError(name)
-        place = _PLACE[name]
-        (made,) = arrays_at(self.owner, NAMES[place : place + 1], self._found[2 * place : 2 * place + 2])
-        setattr(self, name, made)
-        return made
+        for (name, _, _), made in zip(NAMES, arrays_at(owner, NAMES, found), strict=True):
+            setattr(self, name, made)
 
     @property
     def bytes(self) -> int:
