@@ -143,7 +143,7 @@ def test_what_takes_longer_to_plan_than_all_runs_waits(
 
     monkeypatch.setattr(candidates, "write", counted)
     told, runs = [], 0
-    for runs in range(1, 5 * microseconds):  # noqa: B007  (of which `counted` tells)
+    for runs in range(1, len(Manner) * microseconds):  # noqa: B007  (of which `counted` tells)
         told += ["written" in simulator.run(made, 10).provenance.facts]
     assert told == sorted(told)
     assert told.index(True) == pytest.approx(microseconds * (len(Manner) - 1), abs=2)  # microseconds are rounded
@@ -168,7 +168,7 @@ def test_a_circuit_that_comes_again_is_written_in_all_manners(hold: Hold, monkey
 
     monkeypatch.setattr(Where, "seconds", seconds)
     monkeypatch.setattr(Look, "_circuit", circuit)
-    hold(**(WRITTEN | {"written_percent": 100, "planned_microseconds": 0}))
+    hold(**(WRITTEN | {"written_percent": 100, "planned_microseconds": 0, "clustered_percent": 0}))
     simulator, made, found = Simulator(device="cpu", threads=1), with_end(gates("ucc"), measured=True), []
     for _ in range(4):
         asked.clear()

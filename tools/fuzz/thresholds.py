@@ -33,6 +33,7 @@ DRAWN: Mapping[str, tuple[int, ...]] = {
     "written_nanoseconds": (0,),
     "written_percent": (0, 1 << 40),
     "change_microseconds": (0, 1),
+    "clustered_percent": (0, 100),
     "planned_microseconds": (0, 1 << 30),
     "between_microseconds": (0, 1 << 30),
     "gate_nanoseconds": (0, 1 << 40),

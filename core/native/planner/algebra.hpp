@@ -116,6 +116,8 @@ inline Vectors common(const Vectors& one, const Vectors& other) {
 class Basis {
   public:
     Basis() {}
+    // rows: those of a reduced basis.
+    Basis(const Mask* begin, const Mask* end) : size_(static_cast<int>(end - begin)) { std::copy(begin, end, rows_); }
     Basis(const Basis& other) : size_(other.size_) { std::copy_n(other.rows_, size_, rows_); }  // most have few vectors
     Basis& operator=(const Basis& other) {
         if (this == &other) return *this;

@@ -38,12 +38,12 @@ class Candidates {
     // nor will what they are a part of.
     void keep(Directions added, int capacity, Bound bound) {
         int kept = 0, room = capacity - added.size();
-        sorted_ = size_ > few;
+        sorted_ = size_ > few, total_ = 0;
         if (sorted_) std::memset(slots_, 0, sizeof slots_);
         for (int k = 0; k < size_; ++k) {
             Mask missing = missing_[k] & ~added.units;
             if (missing && count(missing) <= room && bound.holds({missing | added.units}))
-                merge(missing, weight_[k], rank_[k], kept);
+                total_ += weight_[k], merge(missing, weight_[k], rank_[k], kept);
         }
         size_ = kept;
         if (sorted_) sort(room);
@@ -82,6 +82,11 @@ class Candidates {
             missing[to] = missing_[k], weight[to] = weight_[k], rank[to] = rank_[k];
         }
         std::copy_n(missing, size_, missing_), std::copy_n(weight, size_, weight_), std::copy_n(rank, size_, rank_);
+        Int sum = 0;
+        for (int of = 0, k = 0; of <= room; ++of) {
+            for (; k < begin_[of]; ++k) sum += weight_[k];
+            lighter_[of] = sum;
+        }
     }
 
     // Returns the weight of the first candidates that need no other directions.
@@ -107,6 +112,8 @@ class Candidates {
         Int most = 0;
         for (int k = 0; k < size_; ++k) {
             int needed = count(missing_[k]);
+            Int bound = sorted_ ? weight_[k] + lighter_[needed] : total_;
+            if (bound * least < most * needed) continue;  // with all that can be a part of it, it brings less
             Int gain = sorted_ ? weight_[k] + weight_within(missing_[k], begin_[needed]) : weight_within(missing_[k], whole);
             Int more = gain * least - most * needed;
             if (more > 0 || (more == 0 && rank_[k] < rank_[best])) best = k, most = gain, least = needed;
@@ -125,80 +132,84 @@ class Candidates {
     Mask missing_[most_reasons + at_once];
     Int weight_[most_reasons + at_once];
     int rank_[most_reasons];  // the earliest first
+    Int total_ = 0;           // the weight of all
     int begin_[66];           // where candidates of so many directions begin
+    Int lighter_[66];         // the weight of all with fewer directions
     std::uint8_t slots_[slots];  // where a candidate stands, from 1 on
+};
+
+// The bits that are mixed by pieces which wait for too much, and those that are touched.
+struct Widely {
+    Mask mixed = 0, touched = 0;
 };
 
 // What pieces wait for that come after some waiting pieces.
 class Waiting {
   public:
-    explicit Waiting(int capacity) : capacity_(capacity) {}
+    Waiting(Directions near, int capacity, Bound bound) : far_(~near.units), capacity_(capacity), bound_(bound) {}
 
-    // Returns what a piece waits for, where these bits are far, and adds it; it waits for nothing if that is empty.
-    Directions add(const WorkOutline& piece, Mask far) {
-        if (!(piece.touched & mixed_widely_ || piece.mixed.units & touched_widely_)) {
-            Mask reason = piece.mixed.units & far;
-            if (piece.plain) {
-                reason |= of_[piece.touches[0]].mixing | of_[piece.touches[1]].mixing;
-                reason |= of_[piece.mixes[0]].touching | of_[piece.mixes[1]].touching;
-            } else {
-                if (!piece.in_a_sweep()) reason |= never.units;
-                each(piece.touched, [&](int bit) { reason |= of_[bit].mixing; });
-                each(piece.mixed.units, [&](int bit) { reason |= of_[bit].touching; });
-            }
+    // Returns what a piece waits for, and adds it; it waits for nothing if that is empty.
+    [[gnu::always_inline]] Directions add(const WorkOutline& piece, Widely& widely) {
+        if (!(piece.touched & widely.mixed || piece.mixed.units & widely.touched)) {
+            Mask reason = piece.plain ? of_plain(piece) : of_any(piece);
             if (!reason) return {};
-            if (count(reason) <= capacity_) {
-                wait(piece, reason);
+            if (count(reason) <= capacity_ && bound_.holds({reason})) {
+                if (piece.plain) wait_plain(piece, reason);
+                else wait_any(piece, reason);
                 return {reason};
             }
         }
-        mixed_widely_ |= piece.mixed.units;
-        touched_widely_ |= piece.touched;
+        widely.mixed |= piece.mixed.units;
+        widely.touched |= piece.touched;
         return Reasons::wide;
     }
-    // The bits whose next work waits for more directions than will be added.
-    Mask closed() const { return mixed_widely_; }
 
   private:
-    // The reasons of the waiting pieces that mix a bit, and of those that touch it, wide ones left out.
-    struct OfBit {
-        Mask mixing = 0, touching = 0;
-    };
+    // For each bit the reasons of the waiting pieces that mix it, and of those that touch it, wide ones left out. What mixes
+    // a bit waits for all that touch it, so both are its reason then.
+    Mask& mixing(int bit) { return of_[2 * bit]; }
+    Mask& touching(int bit) { return of_[2 * bit + 1]; }
 
-    void wait(const WorkOutline& piece, Mask reason) {
-        Mask closes = 0;
-        auto mixes = [&](int bit) {
-            of_[bit].mixing |= reason;
-            closes |= Mask{count(of_[bit].mixing) > capacity_} << (bit & 63);
-        };
-        if (piece.plain) {
-            mixes(piece.mixes[0]), mixes(piece.mixes[1]);
-            of_[piece.touches[0]].touching |= reason, of_[piece.touches[1]].touching |= reason;
-        } else {
-            each(piece.mixed.units, mixes);
-            each(piece.touched, [&](int bit) { of_[bit].touching |= reason; });
+    Mask of_plain(const WorkOutline& piece) const {
+        return (piece.mixed.units & far_) | of_[2 * piece.touches[0] - piece.mixes[0]] |
+               of_[2 * piece.touches[1] - piece.mixes[1]];
+    }
+    void wait_plain(const WorkOutline& piece, Mask reason) {
+        for (int k = 0; k < 2; ++k) {
+            mixing(piece.touches[k]) |= reason & static_cast<Mask>(piece.mixes[k]);
+            touching(piece.touches[k]) |= reason;
         }
-        mixed_widely_ |= closes & piece.mixed.units;
+    }
+    [[gnu::noinline]] Mask of_any(const WorkOutline& piece) {
+        Mask reason = piece.mixed.units & far_;
+        if (!piece.in_a_sweep()) reason |= never.units;
+        each(piece.touched, [&](int bit) { reason |= mixing(bit); });
+        each(piece.mixed.units, [&](int bit) { reason |= touching(bit); });
+        return reason;
+    }
+    [[gnu::noinline]] void wait_any(const WorkOutline& piece, Mask reason) {
+        each(piece.touched, [&](int bit) { touching(bit) |= reason; });
+        each(piece.mixed.units, [&](int bit) { mixing(bit) = reason; });
     }
 
+    Mask far_;
     int capacity_;
-    OfBit of_[WorkOutline::places];
-    // The bits that are mixed by pieces which wait for too much, and those that are touched.
-    Mask mixed_widely_ = 0, touched_widely_ = 0;
+    Bound bound_;
+    Mask of_[2 * WorkOutline::places] = {};
 };
 
 }  // namespace
 
-void Reasons::find(const Pending& pending, Directions near, int capacity) {
+void Reasons::find(const Pending& pending, Directions near, int capacity, Bound bound) {
     distinct_.clear();
     std::memset(at_, 0, sizeof at_);
     double runs = 0;
-    std::size_t free = pending.free, size = 0;
     const auto window = static_cast<std::size_t>(thresholds.left_behind);
-    std::size_t left = window;
-    Waiting waiting(capacity);
+    std::size_t free = pending.free, size = 0, left = window;
+    Waiting waiting(near, capacity, bound);
+    Widely widely;
     pending.each([&](const WorkOutline& piece) __attribute__((always_inline)) {
-        Directions reason = waiting.add(piece, ~near.units);
+        Directions reason = waiting.add(piece, widely);
         if (size == of_.size()) of_.resize(2 * size + window);
         of_[size++] = reason;
         if (reason.empty()) {
@@ -207,7 +218,7 @@ void Reasons::find(const Pending& pending, Directions near, int capacity) {
             return true;
         }
         if (!(reason == wide)) add(reason, piece.weight(), piece.work);
-        return --left && (pending.scope & ~waiting.closed() || free);
+        return --left && (pending.scope & ~widely.mixed || free);  // what mixes none of these bits waits for too much
     });
     runs_ = runs, size_ = size, whole_ = left > 0;
 }

@@ -57,6 +57,14 @@ struct Pending {
 // A direction that is never near: a step of its own has to run first.
 constexpr Directions never{Mask{1} << 63};
 
+// At most `outside` of the directions that are chosen may not be in `inside`.
+struct Bound {
+    Directions inside{~Mask{0}};
+    int outside = 0;
+
+    bool holds(Directions chosen) const { return chosen.without(inside).size() <= outside; }
+};
+
 // What pending pieces wait for, for directions that are near.
 class Reasons {
   public:
@@ -71,11 +79,12 @@ class Reasons {
 
     // Finds the reason of each piece; there are fewer if the window ended.
     //
-    // capacity: how many directions will be added at most. The scan ends where all pieces that follow wait for more; what
-    // runs is the same, and most scans end after a few layers of a circuit.
-    void find(const Pending& pending, Directions near, int capacity);
+    // capacity, bound: how many directions will be added at most. The scan ends where all pieces that follow wait for more;
+    // what runs is the same, and most scans end after a few layers of a circuit.
+    void find(const Pending& pending, Directions near, int capacity, Bound bound = {});
     // Makes them those with some directions near, if they were found with none near, and so many may be added as fit beside
-    // these; returns false where the window ended, so that another scan may see more.
+    // these, or outside of a bound that has them inside; returns false where the window ended, so that another scan may see
+    // more.
     bool narrow(Directions near, int capacity);
 
     Directions operator[](std::size_t k) const { return of_[k]; }
@@ -96,14 +105,6 @@ class Reasons {
     std::uint16_t at_[slots];  // where a reason stands in `distinct_`, from 1 on
     double runs_ = 0;          // the multiply-adds of the pieces that wait for nothing
     bool whole_ = false;       // whether the window did not end
-};
-
-// At most `outside` of the directions that are chosen may not be in `inside`.
-struct Bound {
-    Directions inside{~Mask{0}};
-    int outside = 0;
-
-    bool holds(Directions chosen) const { return chosen.without(inside).size() <= outside; }
 };
 
 // Returns `near` with at most `capacity` of `allowed` added, chosen so that most of the work can run.

@@ -43,21 +43,20 @@ struct Outline {
 
 // A piece as scans see it, with the numbers of its bits at hand: most pieces touch one bit or two.
 struct WorkOutline : Outline {
-    // Stand for no bit: what is written for one of them is never read for it.
-    static constexpr int touches_none = 64, mixes_none = 65, places = 66;
+    // Stands for no bit: what is written for it is never read.
+    static constexpr int no_bit = 64, places = 65;
 
-    std::uint8_t touches[2], mixes[2];  // the lowest and the highest bit; equal if there is one
-    bool plain = false;                 // whether these are all, and the piece runs in a sweep
+    std::uint8_t touches[2];  // the lowest and the highest bit; equal if there is one
+    std::int8_t mixes[2];     // whether it mixes them: -1, as a mask, or 0
+    bool plain = false;       // whether these are all, and the piece runs in a sweep
 
     WorkOutline(const Outline& piece) : Outline(piece) {
-        find(touched, touches_none, touches), find(mixed.units, mixes_none, mixes);
+        const int bits[] = {touched ? lowest(touched) : no_bit, touched ? highest(touched) : no_bit};
+        for (int k = 0; k < 2; ++k) {
+            touches[k] = static_cast<std::uint8_t>(bits[k]);
+            mixes[k] = bits[k] != no_bit && mixed.units >> bits[k] & 1 ? -1 : 0;
+        }
         plain = count(touched) <= 2 && in_a_sweep();
-    }
-
-  private:
-    static void find(Mask mask, int none, std::uint8_t* out) {
-        out[0] = static_cast<std::uint8_t>(mask ? lowest(mask) : none);
-        out[1] = static_cast<std::uint8_t>(mask ? highest(mask) : none);
     }
 };
 

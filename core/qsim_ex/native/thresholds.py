@@ -64,6 +64,7 @@ class Native:
         64 or fewer.
     change_microseconds: the time of a run for each change of the frame after which writing is given up, which takes
         half of that for a change; 0 stands for no limit.
+    clustered_percent: how much of the gates on several wires has to be part of clusters, if these are written.
     """
 
     window: int = 1024
@@ -107,3 +108,4 @@ class Native:
     strings_tried: int = 6
     strings_in_the_way: int = 20
     change_microseconds: int = 8
+    clustered_percent: int = 25

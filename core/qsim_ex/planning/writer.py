@@ -49,6 +49,12 @@ class Writer:
         function("writer_write_conditions")(self.handle, address(found))
         return [Condition(parity, bool(value)) for parity, value in found.tolist()]
 
+    def entries(self) -> NDArray[np.complex128]:
+        """Return the entries of all matrices, in order."""
+        found = np.empty(int(function("writer_entries")(self.handle)), dtype=np.complex128)
+        function("writer_write_entries")(self.handle, address(found))
+        return found
+
     def free(self) -> None:
         """Give the memory back, once all has been read."""
         handle, self.handle = self.handle, 0

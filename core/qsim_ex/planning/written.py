@@ -23,6 +23,7 @@ from qsim_ex.circuit.structure import Structure, structure_of
 from qsim_ex.native.library import address, function
 from qsim_ex.planning.form import TOLERANCE, UNBOUNDED, FormInMaking, begun
 from qsim_ex.planning.writer import Writer, WrittenParts, phases
+from qsim_ex.planning.written_matrices import MATRIX, WrittenMatrices
 from qsim_ex.planning.written_numbers import Combinations, Complex, WrittenNumbers
 from qsim_ex.planning.written_rotations import Condition, RotationEntries, RotationPart, rotation
 
@@ -48,6 +49,7 @@ class Manner(IntEnum):
     LOCAL: gates around rotations are undone behind them; only H stay, where later rotations flip fewer wires then.
     MOVES: the same with CX. FRAMES: whatever makes a rotation diagonal stays. BACK: nothing does. BETWEEN: not the
     form, but what was read, whose gates on several wires stay; each wire has the frames that make them cheapest.
+    CLUSTERS: what was read, with gates on the same few wires as one: phases under controls, and blocks on three wires.
     """
 
     LOCAL = 0
@@ -55,6 +57,11 @@ class Manner(IntEnum):
     FRAMES = 2
     BACK = 3
     BETWEEN = 4
+    CLUSTERS = 5
+
+
+_OF_WHAT_IS_READ = Manner.BETWEEN, Manner.CLUSTERS
+"""Those that need no more than what was read."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -131,8 +138,9 @@ def written_out(
     Clifford frame that changes where rotations need it. What is written is the same in whatever basis the circuit is
     given, if its form is. It is one circuit for all bindings of the given one. Arguments and errors are those of
     `form_of`. None if the form has blocks or more rotations than it may, or if a matrix differs among bindings in its
-    eigenvectors. Where the frame changes too often, what is written is in the manner BETWEEN. Of a circuit that is
-    written in that from the beginning no form is found before another manner is asked for.
+    eigenvectors; in the manner CLUSTERS also where few gates are part of one. Where the frame changes too often, what
+    is written is in the manner BETWEEN. Of a circuit that is written in one of these two from the beginning no form is
+    found before another manner is asked for.
     """
     gates = _Gates(circuit, circuit.operands[0].copy(), tolerance, zeros)
     return gates(manner, limits) or (gates(Manner.BETWEEN, limits) if gates.form else None)
@@ -144,11 +152,13 @@ class _Gates:
     def __init__(self, circuit: Circuit, operands: Complex, tolerance: float, zeros: bool) -> None:
         self._given, self._operands, self._tolerance, self._zeros = circuit, operands, tolerance, zeros
         self._lock, self.form = Lock(), cast("FormInMaking | None", None)
+        self._reading, self._read_only = Lock(), cast("FormInMaking | None", None)
 
     def __call__(self, manner: Manner, limits: WritingLimits) -> WrittenCircuit | None:
         """Return what is written in a manner; None if it cannot be, or is more than the limits allow."""
-        if manner is Manner.BETWEEN and self.form is None:  # which needs no more than what was read
-            made = self._made(limits.read // 2, only_read=True)
+        if manner in _OF_WHAT_IS_READ and self.form is None:
+            with self._reading:
+                made = self._read_only = self._read_only or self._made(limits.read // 2, only_read=True)
         else:
             with self._lock:
                 made = self.form = self.form or self._made(limits.rotations)
@@ -174,7 +184,7 @@ class _Gates:
         varies = np.isin(np.arange(count + 1), places[:, 0])
         eighths = _eighths(gates, angles[:-1], varies[:-1])
         angles[-1] -= angles[:-1][eighths > 0].sum() / 2
-        numbered = np.append((gates[:, 0] >= _ROTATION) & (eighths == 0), True)
+        numbered = np.append((gates[:, 0] >= _ROTATION) & (gates[:, 0] < MATRIX) & (eighths == 0), True)
         rows = np.cumsum(numbered) - 1  # of the angles, and of the global phase
         constant = np.flatnonzero(numbered)
         sums = Combinations.of(
@@ -184,11 +194,13 @@ class _Gates:
         )
         last = int(function("writer_last")(writer))
         parts = list(_parts(gates, angles, varies, writing.conditions()))
-        structure, begin = _structure(made.num_wires, gates.tolist(), eighths.tolist(), parts, last)
+        matrices = WrittenMatrices.of(gates, writing.entries(), len(_constants()))
+        structure, begin = _structure(made.num_wires, gates.tolist(), eighths.tolist(), parts, matrices, last)
         entries = RotationEntries.of(
             (row, part) for row, number in enumerate(constant[:-1].tolist()) for part in parts[number]
         )
-        numbers = WrittenNumbers(self._operands, *phases(made), self._tolerance, sums, entries, _constants())
+        constants = np.concatenate([_constants(), matrices.numbers])
+        numbers = WrittenNumbers(self._operands, *phases(made), self._tolerance, sums, entries, constants)
         writing.free()
         return WrittenParts(structure, numbers, begin)
 
@@ -200,7 +212,7 @@ def _parts(
     halves = np.where((np.abs(np.abs(angles) - np.pi) < TOLERANCE) & ~varies, np.sign(angles), 0).astype(np.int64)
     at = 0
     for (kind, z, x, number), half in zip(gates.tolist(), halves.tolist(), strict=False):
-        if kind < _ROTATION:
+        if kind < _ROTATION or kind >= MATRIX:
             yield ()
         else:
             under = tuple(conditions[at : at + number])
@@ -270,20 +282,27 @@ def _placed(kind: int, wires: tuple[int, ...]) -> Op:
 
 
 def _structure(
-    num_wires: int, gates: list[list[int]], eighths: list[int], parts: list[tuple[RotationPart, ...]], last: int
+    num_wires: int,
+    gates: list[list[int]],
+    eighths: list[int],
+    parts: list[tuple[RotationPart, ...]],
+    matrices: WrittenMatrices,
+    last: int,
 ) -> tuple[Structure, int]:
     """Return the structure of gates as native code writes them (`Gate` in planner/form/write/writer.hpp), and a phase.
 
-    eighths: see `_eighths`. parts: see `_parts`. last: the number of the gate with which the operator at the end
-    begins, whose place is returned, too.
+    eighths: see `_eighths`. parts: see `_parts`. matrices: those among the gates. last: the number of the gate with
+    which the operator at the end begins, whose place is returned, too.
     """
     models, ops, new = _models(), list[Op](), tuple.__new__  # a named tuple's `_replace` takes five times as long
     phase = cast(Op, models.instructions[_ROTATION])
-    place, begin = len(_constants()), 0
+    place, begin, given = len(_constants()) + len(matrices.numbers), 0, iter(matrices.ops)
     for number, ((kind, wire, mask, _), turns) in enumerate(zip(gates, eighths, strict=True)):
         begin = len(ops) if number == last else begin
         if turns:
             ops.append(_eighth(turns, wire))
+        elif kind >= MATRIX:
+            ops.append(next(given))
         elif kind >= _ROTATION:
             for part in parts[number]:
                 mixes, reads, when, pattern, _, name, unitary = part.op

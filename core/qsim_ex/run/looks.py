@@ -24,7 +24,7 @@ from qsim_ex.planning.written import Manner, WritingLimits, WrittenCircuit
 from qsim_ex.program.program import Program
 from qsim_ex.run.beside import Begun, SideThreads
 from qsim_ex.run.candidates import candidates, gates_of, most_rotations
-from qsim_ex.run.tried import Chosen, Tried, affordable, is_sooner, pays, planning_of
+from qsim_ex.run.tried import Chosen, Tried, affordable, clusters_pay, is_sooner, pays, planning_of
 from qsim_ex.run.where import Times, Where
 from qsim_ex.steps.plan import Plan
 
@@ -116,12 +116,16 @@ class Look:
         if written.manner is not Manner.BETWEEN:
             return best
         least = best.times.first if best else times.first
-        limits = WritingLimits(affordable(1e6 * least * count, most_rotations(self._structure)), int(1e6 * times.later))
-        local = written.again(Manner.LOCAL, limits) if limits.rotations else None
-        if local and local.num_gates < self._gates and pays(self._gates, local, 1e6 * least * count):
-            other = self._option(local, fact)
-            if other.times.first < least and self._is_faster(other.times.first, times.first):
-                return other
+        microseconds = 1e6 * least * count
+        limits = WritingLimits(affordable(microseconds, most_rotations(self._structure)), int(1e6 * times.later))
+        manners = [Manner.LOCAL] if limits.rotations else []
+        manners += [Manner.CLUSTERS] if clusters_pay(self._gates, microseconds) else []
+        for manner in manners:
+            shorter = written.again(manner, limits)
+            if shorter and shorter.num_gates < self._gates and pays(self._gates, shorter, microseconds):
+                other = self._option(shorter, fact)
+                if other.times.first < least and self._is_faster(other.times.first, times.first):
+                    return other
         return best
 
     def again(self) -> _Option | None:

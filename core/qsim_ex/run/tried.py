@@ -81,6 +81,14 @@ def pays(gates: int, written: WrittenCircuit, microseconds: float) -> bool:
     return written.num_gates < gates and 2 * longer <= microseconds
 
 
+def clusters_pay(gates: int, microseconds: float) -> bool:
+    """Return whether it pays within a run of some length to look for clusters among so many gates.
+
+    That takes an eighth of what writing and planning as many gates takes, where there are any.
+    """
+    return thresholds.now.planned_microseconds * gates <= 8 * microseconds
+
+
 def few_rotations(gates: int) -> int:
     """Return the most rotations of a form that, each as two gates, is planned sooner than the gates of a circuit."""
     now = thresholds.now

@@ -247,20 +247,26 @@ class Shape:
         exactly ``fit(n).registers`` register bits.
         Raises `OptionError` for tiles that are too small for the lowest bits and a matrix: no plan would end.
         """
-        registers = min(self.registers, num_bits)
-        if self.tile < min(num_bits, self.low + min(self.dense, registers)):
-            raise OptionError(
-                f"expected tiles of at least low + dense index bits, got tile={self.tile}, low={self.low} and "
-                f"dense={self.dense}; make tiles larger, or dense or low smaller."
-            )
-        whole = registers == BLOCK_BITS and self.dense >= BLOCK_BITS
-        return replace(
-            self,
-            tile=min(self.tile, num_bits),
-            registers=registers,
-            low=min(self.low, num_bits),
-            edge=min(self.edge, num_bits - registers),
-            dense=min(self.dense, registers),
-            table=min(self.table, max(_SMALL_TABLE, num_bits - self.thin)) if self.thin else self.table,
-            block=self.block if whole else None,
+        return _fitted(self, num_bits)
+
+
+@lru_cache(maxsize=256)
+def _fitted(shape: Shape, num_bits: int) -> Shape:
+    """Return the shape of `Shape.fit`: to make one takes longer than to find it."""
+    registers = min(shape.registers, num_bits)
+    if shape.tile < min(num_bits, shape.low + min(shape.dense, registers)):
+        raise OptionError(
+            f"expected tiles of at least low + dense index bits, got tile={shape.tile}, low={shape.low} and "
+            f"dense={shape.dense}; make tiles larger, or dense or low smaller."
         )
+    whole = registers == BLOCK_BITS and shape.dense >= BLOCK_BITS
+    return replace(
+        shape,
+        tile=min(shape.tile, num_bits),
+        registers=registers,
+        low=min(shape.low, num_bits),
+        edge=min(shape.edge, num_bits - registers),
+        dense=min(shape.dense, registers),
+        table=min(shape.table, max(_SMALL_TABLE, num_bits - shape.thin)) if shape.thin else shape.table,
+        block=shape.block if whole else None,
+    )

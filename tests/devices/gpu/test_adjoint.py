@@ -208,7 +208,7 @@ def test_codes_are_those_of_the_interpreter() -> None:
     met: set[int] = set()
     for seed in range(6):
         for case in drawn(seed, 9, np.complex128, tile=8):
-            met |= operations(program_of(case.sweep, DOUBLE, False, threes=False).words)
+            met |= operations(program_of(case.sweep, DOUBLE, False, bodies=False).words)
     found = {max(op for op in under_test.OpCode if op <= code) for code in met}
     assert found == set(under_test.OpCode)
 
@@ -216,7 +216,7 @@ def test_codes_are_those_of_the_interpreter() -> None:
 def test_records_part_a_tile() -> None:
     """The slots that a record gives to threads are all of a tile, each once, and with its own block."""
     for sweep in (case.sweep for seed in range(8) for case in drawn(seed, 9, np.complex128, tile=8)):
-        program = program_of(sweep, DOUBLE, False, threes=False)
+        program = program_of(sweep, DOUBLE, False, bodies=False)
         made = under_test.adjoint_program(program, 2, np.ones(sweep.numbers + sweep.tables, dtype=np.bool_))
         lanes = program.threads.bit_length() - 1
         for first in range(made.records, made.words.size, 13):

@@ -36,13 +36,15 @@ def distance(circuit: Circuit, written: Circuit) -> float:
     st.sampled_from([1, 3, 200]),
     st.sampled_from([1, 6]),
     st.sampled_from([0, 1, 20]),
+    st.sampled_from([0, 25]),
     st.sampled_from(Manner),
 )
 def test_what_is_written_out_is_the_circuit(
-    circuit: Circuit, looked_at: int, tried: int, in_the_way: int, manner: Manner
+    circuit: Circuit, looked_at: int, tried: int, in_the_way: int, clustered: int, manner: Manner
 ) -> None:
     """Drawn gates do the same when they are written out, in each manner, however far is looked; no block is."""
     numbers = {"rotations_looked_at": looked_at, "strings_tried": tried, "strings_in_the_way": in_the_way}
+    numbers["clustered_percent"] = clustered
     with thresholds.instead(**numbers):
         written = written_out(circuit, manner=manner)
     assert written is None or distance(circuit, written.circuit(circuit.operands)) < 1e-11
@@ -57,14 +59,14 @@ def test_a_family_that_is_written_out_does_the_same(name: str, hold: Hold) -> No
     assert first
     for manner in Manner:
         written = first.again(manner, WritingLimits())
-        assert written
-        assert distance(circuit, written.circuit(circuit.operands)) < 1e-10
+        assert written or manner is Manner.CLUSTERS
+        assert not written or distance(circuit, written.circuit(circuit.operands)) < 1e-10
 
 
 @pytest.mark.parametrize(
     ("name", "manner"),
     [
-        *(("hubbard", manner) for manner in Manner if manner is not Manner.BETWEEN),
+        *(("hubbard", manner) for manner in Manner if manner < Manner.BETWEEN),
         *((name, Manner.LOCAL) for name in ("uccsd", "kernel")),
         ("adder", Manner.MOVES),
         ("surface_code", Manner.BACK),
@@ -95,7 +97,7 @@ def ring(angle: float) -> Circuit:
     return builder.build()
 
 
-@pytest.mark.parametrize("manner", Manner)
+@pytest.mark.parametrize("manner", [one for one in Manner if one is not Manner.CLUSTERS])
 def test_large_angles_are_written_as_small_ones(manner: Manner) -> None:
     """Quarter turns in its Clifford operator spread the strings of a form; what is written is none the longer."""
     found = []

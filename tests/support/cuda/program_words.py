@@ -22,15 +22,30 @@ WORD = named("functions.cu") | {"FRAGMENTS": named("fragments.cu")["FRAGMENTS"]}
 """Codes of operations, and the places and numbers of words."""
 
 
+_LENGTHS = {
+    WORD["LAYER"]: 2,
+    WORD["CXS"]: 2,
+    **{WORD["PHASE_2"] + pair: 2 for pair in range(6)},
+    **{WORD["FLIP_IF"] + bit: WORD["FLIP_WORDS"] for bit in range(4)},
+    **{WORD["PHASE_IF"] + body: WORD["IF_WORDS"] for body in range(6)},
+    **{WORD["PARITY"] + body: WORD["PARITY_WORDS"] for body in range(5)},
+}
+"""The words of operations that the interpreter of derivatives lacks, by their codes."""
+
+
 def steps(words):
     """The first word of each operation, and the number of its words."""
     at = WORD["HEAD"] + (int(words[0]) & 0xFF) + WORD["ADDED"] * (int(words[0]) >> 8)
     while True:
         first = int(words[at])
         code = first & 0xFF
-        if code == WORD["EXCHANGE"]:
+        if code in _LENGTHS:
+            length = _LENGTHS[code]
+        elif code == WORD["EXCHANGE"]:
             length = 13 + WORD["FRAGMENTS"] * (first >> 8)
-        elif code == WORD["FACTORS"] or WORD["MIX_1"] <= code <= WORD["BLOCK"] or code >= WORD["MIX_3"]:
+        elif (
+            code == WORD["FACTORS"] or WORD["MIX_1"] <= code <= WORD["BLOCK"] or WORD["MIX_3"] <= code < WORD["FLIP_IF"]
+        ):
             length = 2
         elif WORD["PHASE"] <= code < WORD["MIX_1"]:
             length = 7

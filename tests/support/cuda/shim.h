@@ -1,5 +1,6 @@
 // Enough of CUDA C++ for g++ to compile a kernel's source text as it is; threads of a block are fibers.
 #pragma once
+#include <cmath>
 #define __global__
 #define __device__
 #define __host__
@@ -10,6 +11,7 @@
 #define __grid_constant__
 #define __shared__ static
 #define __restrict__ __restrict
+using std::fma;
 struct float2 { float x, y; };
 struct double2 { double x, y; };
 struct __attribute__((aligned(16))) float4 { float x, y, z, w; };

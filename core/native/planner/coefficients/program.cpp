@@ -159,30 +159,33 @@ Places CoefficientProgram::euler(const Places& matrix, bool imaginary) {
 }
 
 Places CoefficientProgram::fold(std::vector<std::uint64_t>&& incidence, std::vector<Index>&& factors, Index entries,
-                                PlanContext& context) {
+                                bool distinct, PlanContext& context) {
     Index columns = static_cast<Index>(factors.size()), kept = entries;
     std::size_t words = (columns + 63) / 64;
     std::size_t bits = incidence_.size(), at = factors_.size();
     factors_.insert(factors_.end(), factors.begin(), factors.end());
-    std::vector<Index> which(entries);
+    Places out{0, entries, static_cast<Index>(context.places.size())};
+    context.places.resize(context.places.size() + entries);  // at first those among what is kept
+    Index* which = context.places.data() + out.table;
     if (!words) {
         kept = 1;  // all entries are 1
-    } else if (words == 1) {
+    } else if (words == 1 && !distinct) {
         kept = 0;
-        Distinct distinct(entries);
+        Distinct rows(entries);
+        incidence_.resize(bits + entries);
+        std::uint64_t* known = incidence_.data() + bits;
         for (Index row = 0; row < entries; ++row) {
-            auto number = static_cast<Index>(distinct.of(incidence[row], incidence_.data() + bits, kept));
-            if (number == kept) incidence_.push_back(incidence[row]), ++kept;
-            which[row] = number;
+            which[row] = static_cast<Index>(rows.of(incidence[row], known, kept));
+            if (which[row] == kept) known[kept++] = incidence[row];
         }
-    } else {  // rows of more factors are not compared
+        incidence_.resize(bits + kept);
+    } else {  // rows of more than 64 factors are not compared
         for (Index row = 0; row < entries; ++row) which[row] = row;
         incidence_.insert(incidence_.end(), incidence.begin(), incidence.end());
     }
     Index start = take(kept);
     folds_.push_back({kept, columns, start, bits, at});
-    Places out{0, entries, static_cast<Index>(context.places.size())};
-    for (Index row = 0; row < entries; ++row) context.places.push_back(start + which[row]);
+    for (Index row = 0; row < entries; ++row) which[row] += start;
     return out;
 }
 

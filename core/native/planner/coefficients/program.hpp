@@ -72,8 +72,10 @@ class CoefficientProgram {
     // Returns the places of the seven numbers that steps.Euler makes of a matrix, for late products.
     Places euler(const Places& matrix, bool imaginary = false);
     // Returns the places of a table whose entry t is the product of the factors f with bit f of row t of `incidence`
-    // set. Entries of the same factors are made once: of a target's phases with nine controls, half are 1.
-    Places fold(std::vector<std::uint64_t>&& incidence, std::vector<Index>&& factors, Index entries, PlanContext& context);
+    // set. Entries of the same factors are made once: of a target's phases with nine controls, half are 1. distinct: whether
+    // it is known that there are none.
+    Places fold(std::vector<std::uint64_t>&& incidence, std::vector<Index>&& factors, Index entries, bool distinct,
+                PlanContext& context);
 
     Int num_operands() const { return num_operands_; }
     // How many numbers there are so far, the operands included; and how many if each had a place of its own.

@@ -76,7 +76,7 @@ struct Program {
             for (Index word = 0; word < (columns + 63) / 64; ++word)
                 incidence.push_back((drawn.mask() << 30 ^ drawn.mask() * 0x9e3779b97f4a7c15) &
                                     below(static_cast<int>(columns - 64 * word)));
-        known.push_back(program.fold(std::move(incidence), std::move(factors), entries, drawn.context));
+        known.push_back(program.fold(std::move(incidence), std::move(factors), entries, false, drawn.context));
     }
 };
 
@@ -103,7 +103,7 @@ TEST_CASE("a table's entries are the products of their factors, and equal rows a
     Drawn drawn(1, 2);
     for (int k = 0; k < 3; ++k) drawn.operands.push_back(drawn.phase());
     CoefficientProgram program(5);
-    const Places table = program.fold({0b000, 0b101, 0b111, 0b101}, {2, 3, 4}, 4, drawn.context);
+    const Places table = program.fold({0b000, 0b101, 0b111, 0b101}, {2, 3, 4}, 4, false, drawn.context);
     CHECK(program.size() == 5 + 3);
     const State numbers = numbers_of(program, drawn.context, drawn.operands);
     auto entry = [&](Index k) { return numbers[drawn.context.place(table, k)]; };

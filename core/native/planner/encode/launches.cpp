@@ -404,13 +404,13 @@ qx::Int* written(qx::Int* out, const std::vector<Values>&... values) {
 
 // Returns the programs of a finished plan's sweeps for GPUs; writes the address and the length of each of their arrays.
 // real_bytes: of the numbers that kernels compute with. depth: the columns of a matrix whose numbers a warp loads at once.
-// tensor, threes: as `ProgramWriter` takes them. room: words of 4 bytes behind the last program that may be read.
+// tensor, bodies: as `ProgramWriter` takes them. room: words of 4 bytes behind the last program that may be read.
 QX_EXPORT(plan_programs,
-          (qx::Int steps, qx::Int real_bytes, qx::Int depth, qx::Int tensor, qx::Int threes, qx::Int room, qx::Int* out)) {
+          (qx::Int steps, qx::Int real_bytes, qx::Int depth, qx::Int tensor, qx::Int bodies, qx::Int room, qx::Int* out)) {
     return Owned<SweepPrograms>::make([&] {
         const auto* plan = reinterpret_cast<const PlanSteps*>(steps);
         auto* made = new SweepPrograms;
-        ProgramWriter writer(*plan->context, plan->steps, real_bytes, static_cast<int>(depth), tensor != 0, threes != 0,
+        ProgramWriter writer(*plan->context, plan->steps, real_bytes, static_cast<int>(depth), tensor != 0, bodies != 0,
                              *made);
         for (const Step& step : plan->steps.steps)
             if (step.type == Step::sweep) writer.encode(step);

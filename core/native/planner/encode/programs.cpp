@@ -27,9 +27,19 @@ enum OpCode : std::uint32_t {
     any_3 = 47,
     any_4 = 48,
     permute_op = 49,
-    mix_3 = 50
+    mix_3 = 50,
+    flip_if = 64,
+    cxs_op = 96,
+    phase_if = 97,
+    phase_2 = 103,
+    parity_op = 109,
+    parity_1 = 110,
+    choice_1 = 114,
+    layer_op = 128
 };
 
+constexpr std::uint32_t layer_real = 1, layer_crossed = 2, layer_mix = 3, layer_phase = 4;
+constexpr std::uint32_t masked = 5;          // of the bodies of `phase_if`, the one that asks for each register
 constexpr std::uint32_t any_registers = 11;  // of the bodies of a phase, the one that asks for each register
 constexpr std::uint32_t every = (1u << registers) - 1;
 constexpr int padding = 60;  // index bits from here up do not exist: they fill the tile of a state of fewer than 4 bits
@@ -81,6 +91,14 @@ std::uint32_t phase_code(std::uint32_t mask, std::uint32_t value) {
     return phase_op + 5 + pair_number(lowest(mask), lowest(mask & (mask - 1)));
 }
 
+// Whether a condition outside the tile, as `condition` writes it, is on one bit or on none; and what the first word of an
+// operation has of it: conditions on threads, and the bit's value.
+bool is_bit_or_none(const std::uint32_t (&beyond)[4]) { return count(beyond[0]) + count(beyond[1]) <= 1; }
+
+std::uint32_t with_bit(std::uint32_t inner, const std::uint32_t (&beyond)[4]) {
+    return (inner & 0xffff00) | (beyond[2] | beyond[3] ? 1u << 24 : 0);
+}
+
 bool is_real(char entry) { return entry == zero || entry == one || entry == minus_one || entry == real; }
 bool is_beside(char entry) { return entry == zero || entry == imag; }
 
@@ -118,9 +136,11 @@ void ProgramWriter::encode(const Step& sweep) {
         blocks.clear();
         enter(places);
         for (Int k = row.begin; k < row.end; ++k) item(steps_.items[static_cast<std::size_t>(k)]);
+        close_layer();
     }
     word(end_op | static_cast<std::uint32_t>(store_adds_.size()) << 8);
     added(store_adds_);
+    word(0);  // the kernel loads the word behind an operation's first one before it knows what that is
     out_.words[tables_word] = static_cast<std::uint32_t>((out_.shared.size() - first_shared_) / 2);
     out_.ends.push_back({static_cast<Int>(out_.words.size()), static_cast<Int>(out_.shared.size()),
                          static_cast<Int>(out_.tables.size()), threads,
@@ -329,11 +349,73 @@ void ProgramWriter::enter(const RegisterPlaces& places) {
 }
 
 void ProgramWriter::item(const Item& item) {
+    if (bodies_ && joins_layer(item)) return;
+    if (!commutes_with_layer(item)) close_layer();
     switch (static_cast<Kind>(item.kind)) {
         case Kind::mix: mix(item); break;
         case Kind::diagonal: diagonal(item); break;
         default: permute(item);
     }
+}
+
+// Whether an item may run before those of the layer that is kept open.
+bool ProgramWriter::commutes_with_layer(const Item& item) const {
+    Mask mixed = 0, read = static_cast<Mask>(item.when_mask);
+    for (Int k = 0; k < item.num_bits; ++k) mixed |= bits_of(item)[k];
+    for (Int k = 0; k < item.num_reads; ++k) read |= reads_of(item)[k];
+    return !((mixed | read) & layer_mixed_) && !(mixed & layer_phased_);
+}
+
+// Takes an item into the open layer, which is closed before if it has another one on this bit; returns whether the item is
+// of those that layers have: a matrix on one bit or a phase of one bit, under no other condition.
+bool ProgramWriter::joins_layer(const Item& item) {
+    if (item.num_reads) return false;
+    const bool matrix = static_cast<Kind>(item.kind) == Kind::mix;
+    Mask bit = static_cast<Mask>(item.when_mask);
+    if (matrix) {
+        if (item.num_bits != 1 || bit) return false;
+        bit = unit(lowest(bits_of(item)[0]));
+    } else if (static_cast<Kind>(item.kind) != Kind::diagonal || bit & ~own_ || count(bit) != 1 ||
+               bit != static_cast<Mask>(item.when_value)) {
+        return false;
+    }
+    if (bit & (matrix ? layer_mixed_ | layer_phased_ : layer_phased_)) close_layer();
+    (matrix ? layer_mixed_ : layer_phased_) |= bit;
+    LayerBit& found = layer_[index_of(register_bit_, lowest(bit))];
+    (matrix ? found.matrix : found.phase) = &item;
+    return true;
+}
+
+// Writes the open layer.
+void ProgramWriter::close_layer() {
+    if (!(layer_mixed_ | layer_phased_)) return;
+    std::uint32_t head = layer_op;
+    std::size_t at = out_.words.size();
+    word(0), word(0);
+    Int begin = -1;
+    auto take = [&](const Int* takes, std::size_t size) {
+        Int place = share(takes, size);
+        if (begin < 0) begin = place;
+    };
+    for (std::size_t j = 0; j < register_bits; ++j) {
+        LayerBit& bit = layer_[j];
+        std::uint32_t does = 0;
+        if (bit.matrix) {
+            parts_of(*bit.matrix);
+            const Matrix1 entries = matrix_1(*bit.matrix);
+            does = entries.body == real_1 ? layer_real : entries.body == crossed_1 ? layer_crossed : layer_mix;
+            take(entries.takes.data(), entries.body == mix_1 ? 8 : 4);
+        }
+        if (bit.phase) {
+            parts_of(*bit.phase);
+            does |= layer_phase;
+            take(parts_.data(), parts_.size());
+        }
+        head |= does << (8 + 4 * j);
+        bit = {};
+    }
+    out_.words[at] = head, out_.words[at + 1] = bytes(begin);
+    layer_mixed_ = layer_phased_ = 0;
 }
 
 std::vector<int> ProgramWriter::mixed_of(const Item& item) const {
@@ -396,9 +478,35 @@ void ProgramWriter::reorder(const std::vector<int>& places) {
 void ProgramWriter::mix(const Item& item) {
     std::vector<int> mixed = mixed_of(item);
     parts_of(item);
-    if (item.num_reads || item.when_mask || (mixed.size() == 3 && !threes_)) return any_matrix(item, mixed);
+    if (bodies_ && mixed.size() == 1 && item.num_reads == 1 && !item.when_mask)
+        return parity(item, parity_1 + static_cast<std::uint32_t>(mixed[0]));
+    if (item.num_reads || item.when_mask || (mixed.size() == 3 && !bodies_)) return any_matrix(item, mixed);
     if (mixed.size() == 3) return three(mixed);
     fixed_matrix(item, mixed);
+}
+
+// Returns the body and the takes of a matrix on one bit, whose parts have been made.
+ProgramWriter::Matrix1 ProgramWriter::matrix_1(const Item& item) const {
+    Interned::Bytes pattern = context_.patterns[static_cast<Index>(item.pattern)];
+    if (std::all_of(pattern.begin(), pattern.end(), is_real)) return {real_1, {parts_[0], parts_[2], parts_[4], parts_[6]}};
+    if (is_real(pattern[0]) && is_real(pattern[3]) && is_beside(pattern[1]) && is_beside(pattern[2]))
+        return {crossed_1, {parts_[0], parts_[pattern[1] == imag ? 3 : 2], parts_[pattern[2] == imag ? 5 : 4], parts_[6]}};
+    Matrix1 found{mix_1, {}};
+    std::copy(parts_.begin(), parts_.end(), found.takes.begin());
+    return found;
+}
+
+// Writes an item that is one of two by a parity of bits.
+void ProgramWriter::parity(const Item& item, std::uint32_t code) {
+    const Mask read = reads_of(item)[0];
+    const std::uint32_t own = within(read, register_bit_);
+    std::uint32_t inverted = 0;
+    for (std::uint32_t r = 0; r < registers; ++r) inverted |= static_cast<std::uint32_t>(count(r & own) & 1) << r;
+    parts_of(item);
+    word(code | inverted << 8);
+    word(bytes(share(parts_.data(), parts_.size())));
+    word(within(read, thread_bit_));
+    halves(read & ~near_);
 }
 
 // Writes a matrix on three bits. Its body has the register bit that is left as the highest.
@@ -420,13 +528,10 @@ void ProgramWriter::fixed_matrix(const Item& item, const std::vector<int>& mixed
         word(static_cast<std::uint32_t>(share(takes.data(), takes.size())));
     };
     if (mixed.size() == 1) {
-        auto body = static_cast<std::uint32_t>(mixed[0]);
-        if (std::all_of(pattern.begin(), pattern.end(), is_real))
-            return write(real_1 + body, {parts_[0], parts_[2], parts_[4], parts_[6]});
-        if (is_real(pattern[0]) && is_real(pattern[3]) && is_beside(pattern[1]) && is_beside(pattern[2]))
-            return write(crossed_1 + body,
-                         {parts_[0], parts_[pattern[1] == imag ? 3 : 2], parts_[pattern[2] == imag ? 5 : 4], parts_[6]});
-        return write(mix_1 + body, parts_);
+        const Matrix1 found = matrix_1(item);
+        word(found.body + static_cast<std::uint32_t>(mixed[0]));
+        word(static_cast<std::uint32_t>(share(found.takes.data(), found.body == mix_1 ? 8 : 4)));
+        return;
     }
     std::vector<int> order = mixed, places;
     std::sort(order.begin(), order.end(), [](int a, int b) { return a < b; });
@@ -449,7 +554,13 @@ void ProgramWriter::fixed_matrix(const Item& item, const std::vector<int>& mixed
 
 // Writes a matrix under any condition, with any reads.
 void ProgramWriter::any_matrix(const Item& item, const std::vector<int>& mixed) {
+    const std::uint32_t mask = within(static_cast<Mask>(item.when_mask), register_bit_);
+    const std::uint32_t value = within(static_cast<Mask>(item.when_value), register_bit_);
     Order order = in_order;
+    if (bodies_ && mixed.size() == 1) {
+        const std::uint32_t body = static_cast<std::uint32_t>(mixed[0]);
+        return looked_up(item, choice_1 + body, look_up(parts_), acting(mask, value, 1u << body, order), true, order, 0, 0);
+    }
     std::uint32_t code, choice = 0, taken = 0;
     Mask extra = 0;
     for (int bit : mixed) taken |= 1u << bit;
@@ -473,8 +584,6 @@ void ProgramWriter::any_matrix(const Item& item, const std::vector<int>& mixed) 
         reorder(places);
     }
     Int at = look_up(parts_);
-    std::uint32_t mask = within(static_cast<Mask>(item.when_mask), register_bit_);
-    std::uint32_t value = within(static_cast<Mask>(item.when_value), register_bit_);
     looked_up(item, code, at, acting(mask, value, taken, order), true, order, choice, extra);
 }
 
@@ -484,8 +593,9 @@ void ProgramWriter::diagonal(const Item& item) {
     std::uint32_t which = acting(mask, value, 0, in_order), beyond[4];
     std::uint32_t inner = condition(item, beyond);
     if (!item.num_reads) {
+        if (bodies_ && is_bit_or_none(beyond)) return phase(item, mask, value);
         parts_of(item);
-        word(phase_code(mask, value) | inner);
+        word((bodies_ ? phase_op + any_registers : phase_code(mask, value)) | inner);
         word(static_cast<std::uint32_t>(share(parts_.data(), parts_.size())));
         for (std::uint32_t half : beyond) word(half);
         word(which);
@@ -493,8 +603,28 @@ void ProgramWriter::diagonal(const Item& item) {
     }
     bool inside = std::all_of(reads_of(item), reads_of(item) + item.num_reads, [&](Mask read) { return !(read & ~own_); });
     if (!inner && inside) return factors(item, which);
+    if (bodies_ && item.num_reads == 1 && !item.when_mask) return parity(item, parity_op);
     parts_of(item);
     looked_up(item, table_op, look_up(parts_), which, true, in_order, 0, 0);
+}
+
+// Writes a phase under a condition on at most one bit outside the tile.
+void ProgramWriter::phase(const Item& item, std::uint32_t mask, std::uint32_t value) {
+    std::uint32_t beyond[4], inner = condition(item, beyond), code = phase_if + masked;
+    const bool ones = mask == value;
+    parts_of(item);
+    const std::uint32_t place = bytes(share(parts_.data(), parts_.size()));
+    if (!inner && ones && count(mask) == 2) {
+        word(phase_2 + pair_number(lowest(mask), lowest(mask & (mask - 1))));
+        word(place);
+        return;
+    }
+    if (mask == 0) code = phase_if;
+    else if (ones && count(mask) == 1) code = phase_if + 1 + static_cast<std::uint32_t>(lowest(mask));
+    word(code | with_bit(inner, beyond));
+    word(place);
+    word(beyond[0]), word(beyond[1]);
+    word(acting(mask, value, 0, in_order));
 }
 
 // Writes each register's factor, where only register bits are read.
@@ -520,6 +650,12 @@ void ProgramWriter::permute(const Item& item) {
     if (mixed.size() == 1) {
         if (to[0] == 0) return;
         std::uint32_t beyond[4], inner = condition(item, beyond);
+        if (bodies_ && !inner && count(mask) == 1 && mask == value) return cx(lowest(mask), mixed[0]);
+        if (bodies_ && !mask && is_bit_or_none(beyond)) {
+            word((flip_if + static_cast<std::uint32_t>(mixed[0])) | with_bit(inner, beyond));
+            word(beyond[0]), word(beyond[1]);
+            return;
+        }
         word((flip_op + static_cast<std::uint32_t>(mixed[0])) | inner);
         word(0);
         for (std::uint32_t half : beyond) word(half);
@@ -539,6 +675,18 @@ void ProgramWriter::permute(const Item& item) {
     Mask extra = 0;
     for (std::uint32_t r = 0; r < registers; ++r) extra |= static_cast<Mask>(source[r]) << 4 * r;
     looked_up(item, permute_op, 0, every, false, in_order, 0, extra);
+}
+
+// Writes a flip of one register bit under another, together with those right before it.
+void ProgramWriter::cx(int control, int target) {
+    const std::uint32_t code = 1 + (control < target ? pair_number(control, target) : 6 + pair_number(target, control));
+    if (cxs_end_ != out_.words.size() || out_.words[cxs_end_ - 1] >> 28) {
+        word(cxs_op), word(0);
+        cxs_end_ = out_.words.size();
+    }
+    std::uint32_t& flips = out_.words[cxs_end_ - 1];
+    const int taken = flips ? 8 - __builtin_clz(flips) / 4 : 0;
+    flips |= code << 4 * taken;
 }
 
 // Returns a condition on thread bits, as an operation's first word has it, whose highest bit says whether there is one

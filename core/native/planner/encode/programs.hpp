@@ -36,12 +36,12 @@ struct RegisterPlaces {
 class ProgramWriter {
   public:
     // real_bytes: of the numbers that kernels compute with. depth: the columns of a matrix whose numbers a warp loads at
-    // once. tensor: whether dense blocks run on the tensor cores. threes: whether matrices on three bits have a body of
-    // their own.
-    ProgramWriter(const PlanContext& context, const StepArrays& steps, Int real_bytes, int depth, bool tensor, bool threes,
+    // once. tensor: whether dense blocks run on the tensor cores. bodies: whether there are all bodies, of which the
+    // interpreter of derivatives lacks some.
+    ProgramWriter(const PlanContext& context, const StepArrays& steps, Int real_bytes, int depth, bool tensor, bool bodies,
                   SweepPrograms& out)
         : context_(context), steps_(steps), real_bytes_(real_bytes), depth_(depth),
-          bank_bits_(lowest(static_cast<Mask>(128 / (2 * real_bytes)))), tensor_(tensor), threes_(threes), out_(out) {}
+          bank_bits_(lowest(static_cast<Mask>(128 / (2 * real_bytes)))), tensor_(tensor), bodies_(bodies), out_(out) {}
 
     void encode(const Step& sweep);
 
@@ -55,6 +55,15 @@ class ProgramWriter {
     struct SizedPlaces {
         int size;
         FragmentPlaces places;
+    };
+    // A matrix on one bit: its body for bit 0, and four or eight takes.
+    struct Matrix1 {
+        std::uint32_t body;
+        std::array<Int, 8> takes;
+    };
+    // What the open layer does to a register bit.
+    struct LayerBit {
+        const Item *matrix = nullptr, *phase = nullptr;
     };
     using Order = std::array<int, register_bits>;
     using Registers = std::array<Mask, register_bits>;
@@ -76,7 +85,14 @@ class ProgramWriter {
     void enter(const RegisterPlaces& places);
 
     void item(const Item& item);
+    bool commutes_with_layer(const Item& item) const;
+    bool joins_layer(const Item& item);
+    void close_layer();
     void mix(const Item& item);
+    Matrix1 matrix_1(const Item& item) const;
+    void parity(const Item& item, std::uint32_t code);
+    void phase(const Item& item, std::uint32_t mask, std::uint32_t value);
+    void cx(int control, int target);
     void three(const std::vector<int>& mixed);
     void fixed_matrix(const Item& item, const std::vector<int>& mixed);
     void any_matrix(const Item& item, const std::vector<int>& mixed);
@@ -94,6 +110,7 @@ class ProgramWriter {
     void reorder(const std::vector<int>& places);
 
     void word(std::uint32_t value) { out_.words.push_back(value); }
+    std::uint32_t bytes(Int place) const { return static_cast<std::uint32_t>(16 * place); }  // of `share`
     void halves(Mask value) { word(static_cast<std::uint32_t>(value)), word(static_cast<std::uint32_t>(value >> 32)); }
     std::uint32_t hop(int position) const;
     Int constant(int number) const { return 2 * packed_ + number; }
@@ -105,7 +122,7 @@ class ProgramWriter {
     const StepArrays& steps_;
     Int real_bytes_;
     int depth_, bank_bits_;
-    bool tensor_, threes_;
+    bool tensor_, bodies_;
     SweepPrograms& out_;
 
     std::vector<int> tile_;              // the index bit of each position
@@ -118,6 +135,10 @@ class ProgramWriter {
     Order register_bit_{};
     std::vector<int> thread_bit_;
     Mask own_ = 0, near_ = 0;
+
+    std::array<LayerBit, register_bits> layer_{};
+    Mask layer_mixed_ = 0, layer_phased_ = 0;
+    std::size_t cxs_end_ = 0;  // where the words of the last flips under register bits end
 
     std::vector<Int> parts_, reordered_;  // of one item
     std::vector<SizedPlaces> known_places_;

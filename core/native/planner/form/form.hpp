@@ -67,6 +67,9 @@ class Form {
     std::vector<Share> shares;
     std::vector<ReadRotation> read_in_order;  // all that was read, quarter turns, too; nothing if there is a block
     Angle read_phase;                         // of the operations that are products of these
+    // Whether there is only what was read.
+    bool only_read() const { return only_read_; }
+    bool on_zeros() const { return on_zeros_; }
     double tolerance() const { return tolerance_; }
     const Sums& sums() const { return frame_.sums; }
     const Tableau& tableau() const { return frame_.tableau; }

@@ -9,7 +9,7 @@
 namespace qx::plan {
 
 bool LinearAttempt::advance() {
-    if (!growth_.done()) return growth_.advance();
+    if (!growth_.done()) return growth_.advance() && growth_.passes() < most_;
     if (!sweeps_) {
         place();
         return true;
@@ -17,7 +17,8 @@ bool LinearAttempt::advance() {
     if (written_ < visits_.size()) {
         bool written = sweeps_->write(visits_[written_], around_[written_]);
         ++written_;
-        return written;
+        if (written) time_ += time_of(steps, steps.steps.back(), num_bits_, shape_, *context);
+        return written && time_ < most_;
     }
     finish();
     return false;

@@ -10,15 +10,15 @@ namespace qx::plan {
 
 class LinearAttempt {
   public:
-    // grows, worth: see GrowingSpace.
+    // grows, worth: see GrowingSpace. most: a plan that takes as long, or longer, is not made to the end.
     LinearAttempt(const CandidatePlan& candidate, const FramedWork& work, const Order& order, int num_bits,
-                  const Shape& shape, bool grows, double worth)
+                  const Shape& shape, bool grows, double worth, double most)
         : program(candidate.program), candidate_(candidate), work_(work), num_bits_(num_bits), grows_(grows), shape_(shape),
-          growth_(work, order, shape, grows, worth) {}
+          most_(most), growth_(work, order, shape, grows, worth) {}
 
     // Does a bounded amount of work; returns false when the plan is done.
     bool advance();
-    // Whether register blocks hold all work.
+    // Whether it was made to the end: register blocks hold all work.
     bool fits() const { return fits_; }
     // In passes over a full state.
     double time() const { return time_; }
@@ -40,6 +40,7 @@ class LinearAttempt {
     int num_bits_;
     bool grows_;
     const Shape& shape_;
+    double most_;
     GrowingSpace growth_;
     std::vector<TileVisit> visits_;  // all sweeps, once they were chosen
     std::vector<Around> around_;     // and the layouts around them

@@ -2,6 +2,7 @@
 
 #include "planner/linear/growth.hpp"
 
+#include <cmath>
 #include <numeric>
 #include <utility>
 
@@ -67,7 +68,9 @@ bool GrowingSpace::advance() {
     pending_.swap(others);
     Vectors spanning = ordered(near, ready);
     visits.push_back({spanning, lanes_, ready, mixed_.vectors});
+    double before = share(mixed_.size());
     mixed_.add_all(spanning);
+    passes_ += shape_.slowed() * (before + share(mixed_.size())) / 2 + share(shape_.start);
     covered_.add_all(spanning);
     lowest = lowest_in(near);
     if (pending_.empty() && static_cast<int>(lowest.size()) >= shape_.low && lacks(covered_).empty()) {
@@ -77,6 +80,11 @@ bool GrowingSpace::advance() {
         lanes_ = next_lanes(near, spanning);
     }
     return true;
+}
+
+// Returns the share of the full state that a space of so many dimensions is.
+double GrowingSpace::share(int dimensions) const {
+    return std::ldexp(1.0, dimensions - static_cast<int>(directions_.size()));
 }
 
 // Returns what the span of all tiles lacks for a plain end.

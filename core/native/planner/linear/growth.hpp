@@ -28,12 +28,15 @@ class GrowingSpace {
     // Chooses the next sweep; false if no work fits into it.
     bool advance();
     bool done() const { return done_; }
+    // Returns how long the sweeps so far take at least, in passes over the full state: what they read and write.
+    double passes() const { return passes_; }
 
     std::vector<TileVisit> visits;
     std::vector<int> lowest;  // in the end, the wires whose directions are lowest
     std::vector<int> left;    // and those whose zeros nobody has written
 
   private:
+    double share(int dimensions) const;
     Vectors lacks(const Span& tiles) const;
     std::vector<int> lowest_in(const Span& near) const;
     Vectors ordered(const Span& near, const Numbers& ready) const;
@@ -56,6 +59,7 @@ class GrowingSpace {
     Vectors lanes_;
     Numbers pending_;
     LinearReasons waits_;  // what pending work waits for with nothing near, if there is any
+    double passes_ = 0;
     bool done_ = false;
 };
 

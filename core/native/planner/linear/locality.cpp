@@ -2,6 +2,7 @@
 
 #include "planner/linear/locality.hpp"
 
+#include <cstring>
 #include <utility>
 
 #include "planner/locality.hpp"
@@ -21,66 +22,90 @@ bool meets_oddly(const FramedWork& work, const Framed& mover, const Framed& read
     return false;
 }
 
-// A reason among which directions are chosen, with what it weighs.
-struct Candidate {
-    Basis missing;
-    Mask pivots = 0;
-    Int weight = 0;
-
-    bool lies_in(const Candidate& other) const {
-        if (pivots & ~other.pivots) return false;
-        for (Mask vector : missing)
-            if (other.missing.left(vector)) return false;
-        return true;
-    }
-};
-
 // Reasons that are chosen from, the earliest first; equal ones are one.
 class LinearCandidates {
   public:
+    LinearCandidates() { std::memset(slots_, 0, sizeof slots_); }
+
     void add(const Basis& missing, Int weight) {
-        Index number = known_.of(missing);
-        if (number > of_.size()) {
-            Candidate made{missing, 0, 0};
-            for (Mask vector : missing) made.pivots |= unit(highest(vector));
+        std::uint64_t key = static_cast<std::uint64_t>(missing.size());
+        for (Mask vector : missing) key = (key ^ vector) * 0x9e3779b97f4a7c15ull, key ^= key >> 29;
+        std::size_t at = key % slots;
+        while (slots_[at] && !is(of_[slots_[at] - 1u], missing)) at = (at + 1) % slots;
+        if (!slots_[at]) {
+            Candidate made{rows_.size(), missing.size(), 0, 0};
+            for (Mask vector : missing) made.pivots |= unit(highest(vector)), rows_.push_back(vector);
             of_.push_back(made);
+            slots_[at] = static_cast<std::uint16_t>(of_.size());
         }
-        of_[number - 1].weight += weight;
+        of_[slots_[at] - 1u].weight += weight;
     }
-    // Returns these reasons without what is near.
-    LinearCandidates beside(const Span& near) const {
-        LinearCandidates out;
-        for (const Candidate& one : of_) {
+    // Makes them some reasons without what is near.
+    void set(const LinearCandidates& before, const Span& near) {
+        of_.clear(), rows_.clear();
+        std::memset(slots_, 0, sizeof slots_);
+        for (const Candidate& one : before.of_) {
             Basis rest;
-            for (Mask vector : one.missing) rest.add(near.left(vector));
-            if (rest.size()) out.add(rest, one.weight);
+            for (int k = 0; k < one.size; ++k) rest.add(near.left(before.rows_[one.at + at(k)]));
+            if (rest.size()) add(rest, one.weight);
         }
-        return out;
     }
-    // Returns the first of those that bring the most weight for each dimension and fit; null if none does.
-    const Candidate* best(int room, const Span& inside, int outside) const {
+    // Returns the vectors of the first of those that bring the most weight for each dimension and fit; none if none does.
+    Vectors best(int room, const Span& inside, int outside) const {
+        std::vector<const Candidate*> order;  // those of the fewest dimensions first: only such lie in another one
+        for (const Candidate& one : of_) order.push_back(&one);
+        std::sort(order.begin(), order.end(), [](const Candidate* one, const Candidate* other) {
+            return one->size != other->size ? one->size < other->size : one < other;
+        });
         const Candidate* found = nullptr;
         double most = 0;
-        for (const Candidate& one : of_) {
-            if (one.missing.size() > room || (outside >= 0 && beyond(inside, one.missing) > outside)) continue;
-            Int gain = 0;
-            for (const Candidate& other : of_)
-                if (other.lies_in(one)) gain += other.weight;
-            double each = static_cast<double>(gain) / one.missing.size();
-            if (!found || each > most) found = &one, most = each;
+        Int sum = 0;  // the weight of those with fewer dimensions
+        for (std::size_t k = 0, first = 0; k < order.size(); ++k) {
+            for (; order[first]->size < order[k]->size; ++first) sum += order[first]->weight;
+            const Candidate& one = *order[k];
+            if (one.size > room) break;
+            if (found && static_cast<double>(one.weight + sum) / one.size < most) continue;
+            if (outside >= 0 && beyond(inside, one) > outside) continue;
+            Int gain = one.weight;
+            for (std::size_t j = 0; j < first; ++j)
+                if (!(order[j]->pivots & ~one.pivots) && lies_in(*order[j], one)) gain += order[j]->weight;
+            double each = static_cast<double>(gain) / one.size;
+            if (!found || each > most || (each == most && &one < found)) found = &one, most = each;
         }
-        return found;
+        return found ? Vectors(rows(*found), rows(*found) + found->size) : Vectors();
     }
 
   private:
-    static int beyond(const Span& inside, const Basis& missing) {
+    // A reason: where its reduced basis stands, the highest bits of these vectors, and what it weighs.
+    struct Candidate {
+        std::size_t at;
+        int size;
+        Mask pivots;
+        Int weight;
+    };
+    static constexpr std::size_t slots = 512;  // of a table that has at most thresholds.reasons entries
+
+    const Mask* rows(const Candidate& one) const { return rows_.data() + one.at; }
+    bool is(const Candidate& one, const Basis& basis) const {
+        return one.size == basis.size() && std::equal(basis.begin(), basis.end(), rows(one));
+    }
+    bool lies_in(const Candidate& one, const Candidate& other) const {
+        for (const Mask* vector = rows(one); vector != rows(one) + one.size; ++vector) {
+            Mask left = *vector;
+            for (const Mask* row = rows(other); row != rows(other) + other.size; ++row) left = std::min(left, left ^ *row);
+            if (left) return false;
+        }
+        return true;
+    }
+    int beyond(const Span& inside, const Candidate& one) const {
         Basis rest;
-        for (Mask vector : missing) rest.add(inside.left(vector));
+        for (int k = 0; k < one.size; ++k) rest.add(inside.left(rows(one)[k]));
         return rest.size();
     }
 
-    Subspaces known_;
     std::vector<Candidate> of_;
+    Vectors rows_;
+    std::uint16_t slots_[slots];  // where a reason stands in `of_`, from 1 on
 };
 
 }  // namespace
@@ -90,11 +115,16 @@ Order::Order(const FramedWork& work) {
     std::vector<Mask> all_before(work.size() * words);  // for each piece a bit for each one before it
     for (std::size_t number = 0; number < work.size(); ++number) {
         Mask* every = all_before.data() + number * words;
-        for (std::size_t other = number; other-- > 0;) {
-            if (every[other / 64] >> other % 64 & 1) continue;
-            if (!meets_oddly(work, work[number], work[other]) && !meets_oddly(work, work[other], work[number])) continue;
-            before_.push_back(static_cast<Index>(other));
-            for (std::size_t k = 0; k <= other / 64; ++k) every[k] |= all_before[other * words + k];
+        for (std::size_t word = number / 64 + 1; word-- > 0;) {
+            Mask left = below(static_cast<int>(std::min(number - 64 * word, std::size_t{64})));
+            while (left &= ~every[word]) {
+                const int bit = highest(left);
+                const std::size_t other = 64 * word + at(bit);
+                left ^= unit(bit);
+                if (!meets_oddly(work, work[number], work[other]) && !meets_oddly(work, work[other], work[number])) continue;
+                before_.push_back(static_cast<Index>(other));
+                for (std::size_t k = 0; k <= word; ++k) every[k] |= all_before[other * words + k];
+            }
         }
         ends_.push_back(static_cast<Index>(before_.size()));
     }
@@ -119,16 +149,23 @@ LinearReasons linear_reasons(const Numbers& pending, const FramedWork& work, con
     for (Index number : pending) {
         const Framed& piece = work[number];
         Basis parts;
+        Index begins = 0;  // the reason that the parts are as long as nothing is added
         bool known = true;
-        for (int k = 0; k < piece.piece.num_mixed; ++k) parts.add(near.left(work.directions(piece)[k]));
         for (const Index* other = order.begin(number); known && other != order.end(number); ++other) {
             Index reason = waits[*other];
             known = reason != LinearReasons::wide;
             if (!reason || !known || std::exchange(added[reason], number) == number) continue;
-            for (const Mask* row = found.spaces.begin(reason); row != found.spaces.end(reason); ++row) parts.add(*row);
-            known = parts.size() <= most;
+            const Mask *first = found.spaces.begin(reason), *end = found.spaces.end(reason);
+            if (begins) {
+                for (const Mask* row = first; row != end; ++row) parts.add(*row);
+                known = parts.size() <= most;
+            } else {
+                begins = reason, parts = Basis(first, end);
+            }
         }
-        Index reason = known && parts.size() <= most ? found.spaces.of(parts) : LinearReasons::wide;
+        for (int k = 0; known && k < piece.piece.num_mixed; ++k) parts.add(near.left(work.directions(piece)[k]));
+        bool as_begun = begins && parts.size() == found.spaces.dimensions(begins);
+        Index reason = !known || parts.size() > most ? LinearReasons::wide : as_begun ? begins : found.spaces.of(parts);
         found.numbers.push_back(number), found.of.push_back(reason);
         added.resize(found.spaces.size(), LinearReasons::wide);
         waits[number] = reason;
@@ -189,11 +226,13 @@ Vectors choose(const LinearReasons& reasons, const FramedWork& work, const Vecto
     }
     Span span(near), known(bound.inside);
     Vectors added;
+    LinearCandidates spare;
     for (int outside = bound.outside;;) {
-        candidates = candidates.beside(span);
-        const Candidate* best = candidates.best(capacity - static_cast<int>(added.size()), known, outside);
-        if (!best) return added;
-        for (Mask vector : best->missing) {
+        spare.set(candidates, span);
+        std::swap(candidates, spare);
+        Vectors best = candidates.best(capacity - static_cast<int>(added.size()), known, outside);
+        if (best.empty()) return added;
+        for (Mask vector : best) {
             added.push_back(vector);
             span.add(vector);
             if (outside >= 0) outside -= known.add(vector);

@@ -32,6 +32,7 @@ class Subspaces {
 
     Index of(const Basis& basis);
     std::size_t size() const { return ends_.size() - 1; }
+    int dimensions(Index number) const { return static_cast<int>(ends_[number + 1] - ends_[number]); }
     const Mask* begin(Index number) const { return rows_.data() + ends_[number]; }
     const Mask* end(Index number) const { return rows_.data() + ends_[number + 1]; }
 

@@ -14,6 +14,7 @@ namespace {
 constexpr double least = 1;   // passes over a full state: no plan takes less
 constexpr double crowd = 600;  // so many pieces of work take the planner twice as long, each of them, as few do
 constexpr double half = 0.5;  // of the time that is saved may be spent on planning
+constexpr double close = 1.15;  // if the first plan takes so many times what may be taken, none is made for another amount
 // The amounts of arithmetic for which a state grows that are tried: where plans are compared, and elsewhere.
 constexpr double compared[] = {0.35, 0.15}, others[] = {0.7, 0.35, 1};
 
@@ -54,12 +55,15 @@ bool LinearPlanner::pays(const Attempt& on_bits) {
 
 bool LinearPlanner::advance() {
     if (!order_) order_ = std::make_unique<Order>(work_);
-    if (!attempt_)
-        attempt_ = std::make_unique<LinearAttempt>(candidate, work_, *order_, num_bits_, shape_, grows_, worths_[tried_++]);
+    if (!attempt_) {
+        double most = best_ ? best_->time() : close * promise_.gain * on_bits_;
+        attempt_ =
+            std::make_unique<LinearAttempt>(candidate, work_, *order_, num_bits_, shape_, grows_, worths_[tried_++], most);
+    }
     if (attempt_->advance()) return true;
     if (attempt_->fits() && (!best_ || attempt_->time() < best_->time())) best_ = std::move(attempt_);
     attempt_.reset();
-    return tried_ < worths_.size();
+    return best_ && tried_ < worths_.size();
 }
 
 }  // namespace qx::plan

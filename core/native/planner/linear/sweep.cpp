@@ -50,27 +50,6 @@ bool is_free(const Item& item, const Shape& shape, const PlanContext& context) {
            count(static_cast<Mask>(item.when_mask)) == 1 && !(touched & below(shape.low));
 }
 
-double time_of(const StepArrays& steps, const Step& sweep, int num_bits, const Shape& shape, PlanContext& context) {
-    double amplitudes = std::ldexp(1.0, num_bits), work = 0, items = 0, permuted = 0;
-    Mask fresh = static_cast<Mask>(sweep.fresh), tile = static_cast<Mask>(sweep.tile);
-    for (Int p = sweep.begin; p < sweep.end; ++p)
-        for (Int k = steps.register_blocks[static_cast<std::size_t>(p)].begin;
-             k < steps.register_blocks[static_cast<std::size_t>(p)].end; ++k) {
-            const Item& item = steps.items[static_cast<std::size_t>(k)];
-            work += item_work(item, shape, context);
-            items += !is_free(item, shape, context);
-            permuted += item.kind == static_cast<Int>(Kind::permute) ? shape.permute : 0;
-        }
-    double before = amplitudes * halved(count(fresh)), share = halved(count(fresh & ~tile));
-    double memory = shape.slowed() * (before + amplitudes * share) / (2 * amplitudes);
-    memory += sweep.num_loads ? shape.elsewhere * share : 0;
-    double blocks = static_cast<double>(sweep.end - sweep.begin);
-    work = work * (amplitudes * share) / amplitudes;
-    work +=
-        (permuted + shape.item_work * items + shape.exchanged * blocks + (sweep.num_bits ? shape.transposed : 0)) * share;
-    return shape.taken(memory, work / shape.rate()) + std::ldexp(1.0, shape.start - num_bits);
-}
-
 }  // namespace
 
 bool LinearSweeps::write(const TileVisit& visit, const Around& around) {
@@ -95,6 +74,27 @@ bool LinearSweeps::write(const TileVisit& visit, const Around& around) {
     if (store != made.load) put(store, step.words, step.num_bits);
     blocks_.write(step, made.work, shape_.making(static_cast<int>(visit.mixed.size())));
     return true;
+}
+
+double time_of(const StepArrays& steps, const Step& sweep, int num_bits, const Shape& shape, PlanContext& context) {
+    double amplitudes = std::ldexp(1.0, num_bits), work = 0, items = 0, permuted = 0;
+    Mask fresh = static_cast<Mask>(sweep.fresh), tile = static_cast<Mask>(sweep.tile);
+    for (Int p = sweep.begin; p < sweep.end; ++p)
+        for (Int k = steps.register_blocks[static_cast<std::size_t>(p)].begin;
+             k < steps.register_blocks[static_cast<std::size_t>(p)].end; ++k) {
+            const Item& item = steps.items[static_cast<std::size_t>(k)];
+            work += item_work(item, shape, context);
+            items += !is_free(item, shape, context);
+            permuted += item.kind == static_cast<Int>(Kind::permute) ? shape.permute : 0;
+        }
+    double before = amplitudes * halved(count(fresh)), share = halved(count(fresh & ~tile));
+    double memory = shape.slowed() * (before + amplitudes * share) / (2 * amplitudes);
+    memory += sweep.num_loads ? shape.elsewhere * share : 0;
+    double blocks = static_cast<double>(sweep.end - sweep.begin);
+    work = work * (amplitudes * share) / amplitudes;
+    work +=
+        (permuted + shape.item_work * items + shape.exchanged * blocks + (sweep.num_bits ? shape.transposed : 0)) * share;
+    return shape.taken(memory, work / shape.rate()) + std::ldexp(1.0, shape.start - num_bits);
 }
 
 double time_of(const StepArrays& steps, int num_bits, const Shape& shape, PlanContext& context) {

@@ -25,5 +25,7 @@ class LinearSweeps {
 
 // Returns the time of sweeps and zero fills, in passes over a full state.
 double time_of(const StepArrays& steps, int num_bits, const Shape& shape, PlanContext& context);
+// Returns the time of one of these sweeps.
+double time_of(const StepArrays& steps, const Step& sweep, int num_bits, const Shape& shape, PlanContext& context);
 
 }  // namespace qx::plan

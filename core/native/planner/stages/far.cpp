@@ -53,8 +53,8 @@ std::vector<Mask> reasons_of(const std::vector<WorkOutline>& work, const std::ve
         const WorkOutline& piece = work[number];
         Mask reason = piece.mixed.units & ~near;
         if (piece.plain) {
-            reason |= mixing[piece.touches[0]] | mixing[piece.touches[1]];
-            reason |= touching[piece.mixes[0]] | touching[piece.mixes[1]];
+            for (int k = 0; k < 2; ++k)
+                reason |= mixing[piece.touches[k]] | (touching[piece.touches[k]] & static_cast<Mask>(piece.mixes[k]));
         } else {
             each(piece.touched, [&](int bit) { reason |= mixing[bit]; });
             each(piece.mixed.units, [&](int bit) { reason |= touching[bit]; });

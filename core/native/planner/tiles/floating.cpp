@@ -117,8 +117,8 @@ std::vector<Mask> Floating::settled(const BitPlaces& begin, std::size_t first, I
 bool next_low(const std::vector<Index>& ready, const Pending& left, Directions tile, Directions& low, Directions reach,
               Directions every, const Shape& shape, Reasons& reasons) {
     if (left.empty() || !left[0].in_a_sweep()) return false;
-    reasons.find(left, {}, shape.tile);
     Bound bound{tile, shape.tile - shape.low};
+    reasons.find(left, {}, shape.tile, bound);
     Directions wanted = choose(reasons, {}, reach, shape.tile, bound);
     if (wanted.empty()) wanted = choose(reasons, {}, every, shape.tile, bound);
     // The number of the last piece that mixes a bit, and of the first one behind the sweep, counted from the last of these.

@@ -135,8 +135,13 @@ void Packer::add(const Piece& piece, Index pattern, const Places& source, const 
         std::vector<Index>& into = num_reads ? tables_ : numbers_;
         Interned::Bytes of = context_.patterns[pattern];
         item.slot = static_cast<Int>(into.size());
-        for (Index k = 0; k < source.count; ++k)
-            if (num_reads || numbered(of[k])) into.push_back(context_.place(source, k));
+        if (num_reads && source.table != Places::none) {
+            const auto from = context_.places.begin() + source.table;
+            into.insert(into.end(), from, from + source.count);
+        } else {
+            for (Index k = 0; k < source.count; ++k)
+                if (num_reads || numbered(of[k])) into.push_back(context_.place(source, k));
+        }
         item.count = static_cast<Int>(into.size()) - item.slot;
     }
     out_.items.push_back(item);
@@ -197,7 +202,8 @@ void Packer::write(Group& group) {
     char* end = std::to_chars(label, label + 16, group.members.size()).ptr;
     for (char letter : std::string_view(" phases")) *end++ = letter;
     Index name = context_.labels.of({label, static_cast<std::size_t>(end - label)});
-    Places source = program_.fold(std::move(table.incidence), std::move(table.factors), table.entries(), context_);
+    Places source =
+        program_.fold(std::move(table.incidence), std::move(table.factors), table.entries(), table.distinct(), context_);
     Piece made;
     made.kind = Kind::diagonal;
     std::vector<Mask> reads = group.basis;

@@ -16,6 +16,7 @@ void PhaseTable::add(const std::vector<Mask>& parities, Mask wanted, char kind, 
     }
     of_class_[static_cast<int>(kind)] |= bit;
     factors.push_back(place);
+    of_one_parity_ = of_one_parity_ && parities.size() == 1;
 }
 
 void PhaseTable::finish() {
@@ -27,11 +28,13 @@ void PhaseTable::finish() {
         expand(sums, other_);
         for (std::size_t entry = 0; entry < word_.size(); ++entry) word_[entry] &= other_[entry];
     }
-    bool plain = of_class_[complex_] == used;  // the usual case
-    for (std::size_t entry = 0; entry < word_.size(); ++entry) {
-        incidence[entry * words_ + at] = word_[entry];
-        char kind = plain ? (word_[entry] ? complex_ : one) : product(word_[entry]);
-        classes[entry] = times(classes[entry], kind);
+    for (std::size_t entry = 0; entry < word_.size(); ++entry) incidence[entry * words_ + at] = word_[entry];
+    if (of_class_[complex_] == used) {  // the usual case
+        for (std::size_t entry = 0; entry < word_.size(); ++entry)
+            classes[entry] = word_[entry] && classes[entry] != zero ? static_cast<char>(complex_) : classes[entry];
+    } else {
+        for (std::size_t entry = 0; entry < word_.size(); ++entry)
+            classes[entry] = times(classes[entry], product(word_[entry]));
     }
     parities_.clear();
     std::fill(of_class_, of_class_ + entry_classes, 0);

@@ -24,6 +24,8 @@ class PhaseTable {
     void finish();
 
     Index entries() const { return static_cast<Index>(classes.size()); }
+    // Whether no two entries have the same factors: where each factor asks one parity, and these tell all entries apart.
+    bool distinct() const { return of_one_parity_; }
 
     std::vector<char> classes;  // of each entry
     std::vector<std::uint64_t> incidence;  // rows of words, a bit for each factor
@@ -40,6 +42,7 @@ class PhaseTable {
     char product(Mask some) const;
 
     std::size_t bits_, words_;
+    bool of_one_parity_ = true;
     std::vector<Sums> parities_;  // of the last factors, up to 64
     Mask of_class_[entry_classes] = {};  // which of these factors are of each class
     std::vector<Mask> word_, other_;

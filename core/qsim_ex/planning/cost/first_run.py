@@ -11,7 +11,7 @@ import numpy as np
 
 from qsim_ex.planning.cost.rates import H200, Rates
 from qsim_ex.planning.cost.stage_cost import seconds, seconds_beside_copies, stage_costs
-from qsim_ex.planning.cost.step_cost import PERMUTE, READING, REGISTER_BLOCK, TABLE
+from qsim_ex.planning.cost.step_cost import PERMUTE, PHASE, READING, REGISTER_BLOCK, TABLE
 from qsim_ex.precision import Precision
 from qsim_ex.steps import plan_arrays
 from qsim_ex.steps.plan import Plan
@@ -61,7 +61,7 @@ def interpreted_longer(arrays: PlanArrays, num_bits: int, rates: Rates) -> float
     objects of a plan's arrays.
     """
     kind, reads = arrays.items[:, plan_arrays.ITEM_KIND], arrays.items[:, plan_arrays.ITEM_READS]
-    extra = np.choose(kind, [READING * (reads > 0), TABLE, PERMUTE])
+    extra = np.choose(kind, [READING * (reads > 0), np.where(reads > 0, TABLE, PHASE), PERMUTE])
     upto = np.concatenate([[0.0], np.cumsum(extra)])
     total = 0.0
     for step in arrays.steps[arrays.steps[:, plan_arrays.KIND] == plan_arrays.SWEEP].tolist():

@@ -7,14 +7,15 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from support.cuda.interpreted import check_program
-from support.cuda.program_words import WORD, exchanged, operations
+from support.cuda.program_words import WORD, exchanged, operations, steps
 from support.cuda.random_sweeps import random_state, random_sweep
 
+from qsim_ex.circuit.ops import ALWAYS, When, pattern
 from qsim_ex.kernels.cuda.interpret.interpreter import FEW, MANY, capacity_for
 from qsim_ex.kernels.cuda.interpret.programs import program_of
 from qsim_ex.kernels.cuda.write.emit import OLD_ROOM, ROOM
 from qsim_ex.precision import BY_DTYPE, DOUBLE, SINGLE
-from qsim_ex.steps import Sweep
+from qsim_ex.steps import Diagonal, Mix, Permute, RegisterBlock, Slot, Sweep
 
 
 def check(seed, num_bits, tile_bits, num_blocks, num_items, high_bits, dtype, *, tensor=False, **more):
@@ -86,8 +87,27 @@ def test_bodies_with_fixed_registers(num_bits, dtype):
         sweep, _ = random_sweep(seed, num_bits, 11, 4, 5, 2, ("fixed",))
         used |= operations(program_of(sweep, BY_DTYPE[np.dtype(dtype)], False).words)
     if num_bits == 12:
-        assert len(used.intersection(range(WORD["PHASE"], WORD["BLOCK"]))) > 25
-        assert used >= {WORD["FACTORS"], WORD["EXCHANGE"]}
+        fixed = [*range(WORD["MIX_2"], WORD["BLOCK"]), *range(WORD["FLIP_IF"], WORD["LAYER"])]
+        assert len(used.intersection(fixed)) > 20
+        assert used >= {WORD[name] for name in ("FACTORS", "EXCHANGE", "LAYER", "CXS")}
+
+
+@pytest.mark.parametrize("dtype", [np.complex64, np.complex128])
+def test_a_layer_is_one_operation(dtype):
+    """Matrices on four bits with a phase behind each, and flips that commute with some, are three operations."""
+    entries = {"rrrr": [0.6, 0.8, 0.8, -0.6], "riir": [0.6, 0.8j, 0.8j, 0.6], "cccc": [0.6, 0.8j, -0.8, 0.6j]}
+    bits, items, numbers = (4, 5, 6, 7), [], []
+    for bit, classes in zip(bits, ("rrrr", "riir", "cccc", "rrrr"), strict=True):
+        items.append(Mix((bit,), (), ALWAYS, pattern(classes), Slot(len(numbers), 4)))
+        numbers += entries[classes]
+        items.append(Diagonal((), When(1 << bit, 1 << bit), pattern("c"), Slot(len(numbers), 1)))
+        numbers.append(np.exp(0.3j * bit))
+        if bit == 5:  # bits 6 and 7 are those that the layer has not reached
+            items += [Permute((7,), When(1 << 6, 1 << 6), (1, 0)), Permute((6,), When(1 << 7, 1 << 7), (1, 0))]
+    sweep = Sweep(tuple(range(8)), (RegisterBlock(bits, tuple(items)),), len(numbers), 0)
+    program = program_of(sweep, BY_DTYPE[np.dtype(dtype)], False)
+    check_program(program, sweep, np.array(numbers), random_state(5, 8, np.dtype(dtype)), 8)
+    assert [first & 0xFF for first, _ in steps(program.words)] == [WORD["CXS"], WORD["LAYER"], WORD["END"]]
 
 
 def test_what_does_not_fit_into_arguments_is_read_from_memory():

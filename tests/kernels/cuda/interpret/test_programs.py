@@ -58,7 +58,7 @@ def test_programs_of_drawn_plans(dtype: type[np.complexfloating], monkeypatch: p
         linear += any(sweep.load or sweep.store for sweep in plan.sweeps)
     assert several > 5
     assert linear > 2
-    assert used >= {WORD[name] for name in ("END", "EXCHANGE", "FLIP", "MIX_1", "ANY_1", "TABLE")}
+    assert used >= {WORD[name] for name in ("END", "EXCHANGE", "LAYER", "CXS", "PARITY", "TABLE")}
 
 
 @pytest.mark.parametrize("dtype", [np.complex64, np.complex128])

@@ -47,7 +47,9 @@ void pass(const Gate& gate, SignedPauli& string) {
             }
             return;
         case Gate::rotation:
-        case Gate::controlled: return;
+        case Gate::controlled:
+        case Gate::matrix:
+        case Gate::phase: return;
     }
 }
 

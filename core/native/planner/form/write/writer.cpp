@@ -42,19 +42,27 @@ int Writer::act(const Gate& gate, StabilizerState& on) const {
                     turn(0, from, 1), turn(onto, 0, 1), turn(onto, from, -1), out += 1;
                 break;
             case Gate::rotation:
-            case Gate::controlled: break;
+            case Gate::controlled:
+            case Gate::matrix:
+            case Gate::phase: break;
         }
     });
     return out;
 }
 
 Writer::Writer(const Form& form, Int microseconds, Manner manner)
-    : phase(form.phase), sums_(form.sums()), microseconds_(microseconds), manner_(manner) {
+    : phase(form.phase), form_(form), sums_(form.sums()), microseconds_(microseconds), manner_(manner) {
+    if (manner == Manner::clusters) {
+        clusters_ = std::make_unique<Clusters>(form);
+        phase = form.read_phase;
+        return;
+    }
     if (manner == Manner::between) {
         wires_ = std::make_unique<Wires>(form, sums_);
         phase = form.read_phase;
         return;
     }
+    if (form.only_read()) return;
     if (manner == Manner::frames) groupings_ = 2;  // there strings become diagonal, and controls would only be in the way
     for (const Rotation& one : form.rotations) waiting_.push_back({{one.pauli, false}, one.angle, 0, one.layer});
     const Tableau& tableau = form.tableau();
@@ -66,11 +74,13 @@ Writer::Writer(const Form& form, Int microseconds, Manner manner)
 }
 
 Writer::State Writer::advance() {
+    if (clusters_) return clusters();
     if (wires_) {
         if (between_gates()) return State::busy;
         finish();
         return State::done;
     }
+    if (form_.only_read()) return State::given_up;  // for there is no list
     if (groupings_ < 2) {
         if (!grouping_) grouping_ = std::make_unique<Grouping>(std::move(waiting_), controls_, x_, z_, !groupings_);
         if (!grouping_->advance()) waiting_ = grouping_->result(), grouping_.reset(), ++groupings_;
@@ -228,6 +238,18 @@ QX_EXPORT(writer_write_multiples, (qx::Int writer, qx::Int* places, double* by))
     };
     for (const qx::form::Gate& gate : made.gates) made.multiples(gate.angle, one), ++number;
     made.multiples(made.phase, one);
+    return 0;
+}
+
+// Returns how many entries the matrices of all gates have.
+QX_EXPORT(writer_entries, (qx::Int writer)) {
+    return static_cast<qx::Int>(qx::Owned<qx::form::Writer>::at(writer).entries.size());
+}
+
+// Writes them, those of the first matrix first, row by row.
+QX_EXPORT(writer_write_entries, (qx::Int writer, void* out)) {
+    const qx::form::Writer& made = qx::Owned<qx::form::Writer>::at(writer);
+    std::copy(made.entries.begin(), made.entries.end(), static_cast<qx::form::Complex*>(out));
     return 0;
 }
 

@@ -9,6 +9,7 @@
 // 1.2 is one by -0.37 and a Clifford gate that spreads over all strings behind it.
 #pragma once
 
+#include "planner/form/clusters/clusters.hpp"
 #include "planner/form/form.hpp"
 #include "planner/form/write/grouping.hpp"
 #include "planner/form/write/wires.hpp"
@@ -18,9 +19,10 @@ namespace qx::form {
 // A gate that is written. cx: X on the wires of `mask` under the control of `wire`; cz, and swap of two wires, likewise;
 // h, s, sdg, x, z: on each wire of `mask`. rotation: exp(-i angle/2 P) of the string with X on the wires of `mask` and Z on
 // those of `wire`, a mask, too; of its angle `quarters` quarter turns belong to the Clifford operator. controlled: a
-// rotation where all of some conditions hold, with quarter turns of its own.
+// rotation where all of some conditions hold, with quarter turns of its own. matrix: on the wires of
+// `mask`; phase: where these have the values of `wire`, a mask. The entries of both are the next ones of `Writer::entries`.
 struct Gate {
-    enum Kind : Int { h, s, sdg, x, z, cx, cz, swap, rotation, controlled };
+    enum Kind : Int { h, s, sdg, x, z, cx, cz, swap, rotation, controlled, matrix, phase };
     Kind kind;
     Int wire;
     Mask mask;
@@ -49,12 +51,14 @@ std::vector<Gate> clifford_gates(std::vector<SignedPauli> x, std::vector<SignedP
 
 // frames: a string becomes diagonal when it is first used, and what takes it there stays. back: what takes a string to one
 //   wire is undone behind it. local: the same, but H stay on a wire where the next strings are then diagonal or flip fewer
-//   wires. moves: the same with CX. between: not the form, but what was read, whose gates on several wires stay.
-enum class Manner : Int { local, moves, frames, back, between };
+//   wires. moves: the same with CX. between: not the form, but what was read, whose gates on several wires stay. clusters:
+//   what was read, with gates on the same few wires as one, where that is much of it.
+enum class Manner : Int { local, moves, frames, back, between, clusters };
 
 class Writer {
   public:
-    // A form without blocks, which stays where it is. microseconds: how long a run of the circuit takes; where the frame
+    // A form without blocks, which stays where it is, of which there may be no more than what was read, for clusters.
+    // microseconds: how long a run of the circuit takes; where the frame
     // changes so often that there is little of that for each change, it gives up.
     Writer(const Form& form, Int microseconds, Manner manner);
 
@@ -68,6 +72,7 @@ class Writer {
     std::size_t last = 0;
     Angle phase;
     std::vector<Condition> conditions;
+    std::vector<Complex> entries;  // of all matrices
     // Calls a function with each phase of an angle that varies, and its multiple.
     template <class Each>
     void multiples(const Angle& of, const Each& function) const {
@@ -125,8 +130,15 @@ class Writer {
     void write_item(const WireItem& item);
     void write_reflection(SignedPauli a, SignedPauli b);
     void undo(const std::vector<Gate>& around);
+    // matrices.cpp
+    State clusters();
+    void write_matrix(Mask mixes, const Complex* of);
+    void write_phase(Mask wires, Mask values, Complex by);
+    void write_turn(int wire, const Matrix2& turn);
 
+    const Form& form_;
     Sums sums_;
+    std::unique_ptr<Clusters> clusters_;
     std::unique_ptr<Wires> wires_;
     std::vector<std::vector<unsigned char>> frames_of_;  // for each wire, of each of its items
     std::vector<WireFrame> frame_of_;

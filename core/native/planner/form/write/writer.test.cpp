@@ -26,7 +26,9 @@ State acted(const Gate& gate, State to) {
                 case Gate::cz: out[k] = held && set ? -to[k] : to[k]; break;
                 case Gate::swap: out[k] = held == set ? to[k] : to[other ^ unit(static_cast<int>(gate.wire))]; break;
                 case Gate::rotation:
-                case Gate::controlled: break;
+                case Gate::controlled:
+                case Gate::matrix:
+                case Gate::phase: break;
             }
         }
         to = out;

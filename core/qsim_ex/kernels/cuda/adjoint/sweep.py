@@ -162,7 +162,7 @@ class AdjointSweep:
 
 def prepared(runtime: Runtime, sweep: Sweep, precision: Precision, wanted: Flags) -> AdjointSweep:
     """Return a sweep that is ready to run; wanted: which of its packed numbers derivatives are needed for."""
-    program = program_of(sweep, precision, False, threes=False)
+    program = program_of(sweep, precision, False, bodies=False)
     made = adjoint_program(program, _QUAD // precision.storage.real_bytes, wanted)
     words = np.zeros(max(MANY.words, made.words.size), dtype=np.uint32)
     words[: made.words.size] = made.words

@@ -44,7 +44,7 @@ class Capacity(NamedTuple):
 FEW = Capacity(384, 2_512)
 """What fits into the arguments of a kernel before CUDA 12.1. An argument of 32 kB costs a launch 20 µs."""
 
-MANY = Capacity(2_000, 24_576)
+MANY = Capacity(2_400, 22_976)
 """What fits into them from then on."""
 
 

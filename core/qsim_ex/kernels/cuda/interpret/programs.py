@@ -28,33 +28,33 @@ _ARRAYS = (("words", "u4", 1), ("shared", "i8", 1), ("tables", "i8", 1), ("ends"
 
 
 @lru_cache(maxsize=2)
-def plan_programs(arrays: PlanArrays, precision: Precision, tensor: bool, threes: bool) -> SweepPrograms:
+def plan_programs(arrays: PlanArrays, precision: Precision, tensor: bool, bodies: bool) -> SweepPrograms:
     """Return the programs of all sweeps of a plan; cached, since sweeps are asked for one after the other."""
-    return SweepPrograms(arrays, precision, tensor, threes)
+    return SweepPrograms(arrays, precision, tensor, bodies)
 
 
-def program_of(sweep: Sweep, precision: Precision, tensor: bool, threes: bool = True) -> SweepProgram:
-    """Return the program of a sweep; tensor, threes: see `SweepPrograms`."""
+def program_of(sweep: Sweep, precision: Precision, tensor: bool, bodies: bool = True) -> SweepProgram:
+    """Return the program of a sweep; tensor, bodies: see `SweepPrograms`."""
     if isinstance(sweep, PlannedSweep) and sweep.arrays is not None:
-        return plan_programs(sweep.arrays, precision, tensor, threes).program(sweep.number)
-    return SweepPrograms(sweep_arrays.SweepArrays([sweep]), precision, tensor, threes).program(0)
+        return plan_programs(sweep.arrays, precision, tensor, bodies).program(sweep.number)
+    return SweepPrograms(sweep_arrays.SweepArrays([sweep]), precision, tensor, bodies).program(0)
 
 
 class SweepPrograms:
     """The programs of a plan's sweeps, in memory of native code, which lives as long as this object.
 
-    handle: what native code calls them. tensor: whether dense blocks run on the tensor cores. threes: whether matrices
-    on three bits have a body of their own, which the interpreter of derivatives lacks.
+    handle: what native code calls them. tensor: whether dense blocks run on the tensor cores. bodies: whether there
+    are all bodies, of which the interpreter of derivatives lacks some.
     """
 
     handle = 0  # until there is one: Ctrl-C may come before `__init__` begins
 
-    def __init__(self, arrays: PlanArrays | SweepArrays, precision: Precision, tensor: bool, threes: bool) -> None:
+    def __init__(self, arrays: PlanArrays | SweepArrays, precision: Precision, tensor: bool, bodies: bool) -> None:
         self.arrays, self.precision = arrays, precision
         self._free = function("plan_free_programs")
         out = np.empty(2 * len(_ARRAYS), dtype=np.int64)
         sizes = precision.storage.real_bytes, precision.tensor.depth
-        self.handle = function("plan_programs")(arrays.handle, *sizes, tensor, threes, MANY.words, out.ctypes.data)
+        self.handle = function("plan_programs")(arrays.handle, *sizes, tensor, bodies, MANY.words, out.ctypes.data)
         self._found = out.tolist()
 
     def program(self, number: int) -> SweepProgram:

@@ -18,7 +18,17 @@ enum {
     CROSSED_2 = 38,  // + pair: only the diagonal and the antidiagonal
     BLOCK = 44,      // a matrix on all four register bits
     ANY_1 = 45, ANY_2, ANY_3, ANY_4, RENAME,  // under any condition, with any reads
-    MIX_3 = 50       // + j: a matrix on all register bits but j
+    MIX_3 = 50,      // + j: a matrix on all register bits but j
+    // What follows the interpreter of derivatives lacks; it has the bodies above on one bit and those of phases in its place.
+    // Bits tell the most frequent ones apart, by one instruction each: 128 a layer, 64 what is as frequent, of that 32 all but flips.
+    FLIP_IF = 64,    // + j: of all registers, under a condition on threads and one bit outside the tile
+    CXS = 96,        // flips under one register bit each, one behind the other
+    PHASE_IF = 97,   // + 0: of all registers, + 1 + j: where bit j is 1, + 5: of a mask; likewise
+    PHASE_2 = 103,   // + pair: where both bits are 1
+    PARITY = 109,    // one of two factors, by a parity of bits
+    PARITY_1 = 110,  // + j: one of two matrices, by a parity of bits
+    CHOICE_1 = 114,  // + j: one of several matrices, by any reads; the words are those of ANY_1
+    LAYER = 128      // a matrix on each register bit, a phase of each, or both: see `LAYER_REAL`
 };
 
 // The head of a program, in words.
@@ -37,8 +47,23 @@ enum { ADDED = 3 };
 // The words of an operation; those up to WHICH are of conditional ones, all of them of TABLE and what follows BLOCK.
 enum { AT = 1, OUTSIDE = 2, OUTSIDE_VALUE = 4, WHICH = 6, READS = 7, THREADS = 8, OWN = 12, CHOICE = 14, EXTRA = 15, REST = 17 };
 
+// The words of operations from FLIP_IF on. All begin with the operation and, but for CXS and FLIP_IF, the place of their numbers
+// in bytes. Conditions on threads stand in the first word as in other operations; its bit 24 is the value that a bit outside the
+// tile has to have, of which two words are the mask. CXS has a word of 4 bits for each flip, 0 behind the last one.
+enum { BIT = 2, MASK = 4, FLIP_BIT = 1, IF_WORDS = 5, FLIP_WORDS = 3 };
+// A parity: of the bits of a mask of threads, and of one of bits outside the tile; the first word's bits from 8 on are the
+// registers for which it is inverted.
+enum { OF_THREADS = 2, OF_OUTSIDE = 3, PARITY_WORDS = 5 };
+// What a layer does to register bit j stands from bit 8 + 4 j on.
+enum { LAYER_REAL = 1, LAYER_CROSSED = 2, LAYER_MIX = 3, LAYER_MATRIX = 3, LAYER_PHASE = 4, LAYER_ANY = 7 };
+// The quads of four reals.
+constexpr int QUADS = 4 * sizeof(real) / sizeof(quad);
+
 __device__ __forceinline__ u64 wide(const unsigned* w, const int k) { return w[k] | (u64)w[k + 1] << 32; }
 __device__ __forceinline__ u64 joined(const unsigned low, const unsigned high) { return low | (u64)high << 32; }
+
+// The words from some place on.
+struct Some { const unsigned* w; };
 
 // What the bits of a tile's place add within the tile.
 template <class Words>
@@ -61,6 +86,14 @@ __device__ __forceinline__ amp times(const amp m, const amp a)
     amp c;
     c.x = m.x * a.x - m.y * a.y;
     c.y = m.x * a.y + m.y * a.x;
+    return c;
+}
+
+__device__ __forceinline__ amp either(const bool first, const amp a, const amp b)
+{
+    amp c;
+    c.x = first ? a.x : b.x;
+    c.y = first ? a.y : b.y;
     return c;
 }
 
@@ -118,19 +151,60 @@ __device__ __forceinline__ void fetch(amp* tile, const Places& places, amp (&a)[
     for (int r = 0; r < 16; ++r) a[r] = near(tile, slot_of(places, r));
 }
 
+// A complex number as a matrix on (x, y) is added up input by input, the sum in place of an input last: so sums need no
+// registers of their own, which would have to be moved where all bodies expect amplitudes.
+
+__device__ __forceinline__ void scale(amp& a, const amp f)
+{
+    const real sum = f.y * a.x;
+    a.x = f.x * a.x;
+    a.x -= f.y * a.y;
+    a.y = sum + f.x * a.y;
+}
+
+// The input becomes what was added up so far, and m times itself.
+__device__ __forceinline__ void add_last(amp& a, amp sum, const amp m)
+{
+    sum.x += m.x * a.x;
+    sum.y += m.y * a.x;
+    a.x = sum.x - m.y * a.y;
+    a.y = sum.y + m.x * a.y;
+}
+
+// A 2 × 2 matrix on two amplitudes; m: its entries, row by row.
+__device__ __forceinline__ void mix_pair(amp& a, amp& b, const amp m0, const amp m1, const amp m2, const amp m3)
+{
+    real ay = m0.y * a.x, bx = m2.x * a.x, by = m2.y * a.x;
+    a.x = m0.x * a.x;
+    a.x -= m0.y * a.y;
+    bx -= m2.y * a.y;
+    by += m2.x * a.y;
+    a.y = ay + m0.x * a.y;
+    a.x += m1.x * b.x;
+    a.y += m1.y * b.x;
+    by += m3.y * b.x;
+    b.x = bx + m3.x * b.x;
+    a.x -= m1.y * b.y;
+    a.y += m1.x * b.y;
+    b.x -= m3.y * b.y;
+    b.y = by + m3.x * b.y;
+}
+
+__device__ __forceinline__ void real_pair(real& a, real& b, const real m0, const real m1, const real m2, const real m3)
+{
+    const real sum = m2 * a;
+    a = fma(m1, b, m0 * a);  // in this order: the compiler would multiply b first, and keep a
+    b = fma(m3, b, sum);
+}
+
 // A 2 × 2 matrix on register bit J; m: its entries, row by row.
 template <int J, class M>
 __device__ __forceinline__ void mix_1(amp (&a)[16], const M& m)
 {
+    const amp m0 = m.get(0), m1 = m.get(1), m2 = m.get(2), m3 = m.get(3);
 #pragma unroll
     for (int r = 0; r < 16; ++r) {
-        if (r >> J & 1) continue;
-        const int q = r | 1 << J;
-        const amp b0 = a[r], b1 = a[q];
-        a[r] = times(m.get(0), b0);
-        add(a[r], m.get(1), b1);
-        a[q] = times(m.get(2), b0);
-        add(a[q], m.get(3), b1);
+        if (!(r >> J & 1)) mix_pair(a[r], a[r | 1 << J], m0, m1, m2, m3);
     }
 }
 
@@ -140,12 +214,8 @@ __device__ __forceinline__ void real_1(amp (&a)[16], const real m0, const real m
 #pragma unroll
     for (int r = 0; r < 16; ++r) {
         if (r >> J & 1) continue;
-        const int q = r | 1 << J;
-        const amp b0 = a[r], b1 = a[q];
-        a[r].x = m0 * b0.x + m1 * b1.x;
-        a[r].y = m0 * b0.y + m1 * b1.y;
-        a[q].x = m2 * b0.x + m3 * b1.x;
-        a[q].y = m2 * b0.y + m3 * b1.y;
+        real_pair(a[r].x, a[r | 1 << J].x, m0, m1, m2, m3);
+        real_pair(a[r].y, a[r | 1 << J].y, m0, m1, m2, m3);
     }
 }
 
@@ -156,12 +226,8 @@ __device__ __forceinline__ void crossed_1(amp (&a)[16], const real m0, const rea
 #pragma unroll
     for (int r = 0; r < 16; ++r) {
         if (r >> J & 1) continue;
-        const int q = r | 1 << J;
-        const amp b0 = a[r], b1 = a[q];
-        a[r].x = m0 * b0.x - m1 * b1.y;
-        a[r].y = m0 * b0.y + m1 * b1.x;
-        a[q].x = m3 * b1.x - m2 * b0.y;
-        a[q].y = m3 * b1.y + m2 * b0.x;
+        real_pair(a[r].x, a[r | 1 << J].y, m0, -m1, m2, m3);
+        real_pair(a[r].y, a[r | 1 << J].x, m0, m1, -m2, m3);
     }
 }
 
@@ -172,15 +238,18 @@ __device__ __forceinline__ void mix_2(amp (&a)[16], const M& m)
 #pragma unroll
     for (int r = 0; r < 16; ++r) {
         if (r >> I & 1 || r >> J & 1) continue;
-        amp b[4];
+        const int at[4] = {r, r | 1 << I, r | 1 << J, r | 1 << I | 1 << J};
+        amp sum[4];
 #pragma unroll
-        for (int x = 0; x < 4; ++x) b[x] = a[r | (x & 1) << I | (x >> 1) << J];
+        for (int x = 0; x < 4; ++x) {
+            const amp b = a[at[x]];
 #pragma unroll
-        for (int y = 0; y < 4; ++y) {
-            amp sum = times(m.get(4 * y), b[0]);
-#pragma unroll
-            for (int x = 1; x < 4; ++x) add(sum, m.get(4 * y + x), b[x]);
-            a[r | (y & 1) << I | (y >> 1) << J] = sum;
+            for (int y = 0; y < 4; ++y) {
+                if (y != x && x == 0) sum[y] = times(m.get(4 * y), b);
+                else if (y != x) add(y < x ? a[at[y]] : sum[y], m.get(4 * y + x), b);
+            }
+            if (x == 0) scale(a[at[0]], m.get(0));
+            else add_last(a[at[x]], sum[x], m.get(5 * x));
         }
     }
 }
@@ -192,15 +261,8 @@ __device__ __forceinline__ void crossed_2(amp (&a)[16], const M& m)
 #pragma unroll
     for (int r = 0; r < 16; ++r) {
         if (r >> I & 1 || r >> J & 1) continue;
-#pragma unroll
-        for (int x = 0; x < 2; ++x) {
-            const int p = r | x << I, q = r | (1 - x) << I | 1 << J;
-            const amp b0 = a[p], b1 = a[q];
-            a[p] = times(m.get(2 * x), b0);
-            add(a[p], m.get(2 * x + 1), b1);
-            a[q] = times(m.get(6 - 2 * x), b0);
-            add(a[q], m.get(7 - 2 * x), b1);
-        }
+        mix_pair(a[r], a[r | 1 << I | 1 << J], m.get(0), m.get(1), m.get(6), m.get(7));
+        mix_pair(a[r | 1 << I], a[r | 1 << J], m.get(2), m.get(3), m.get(4), m.get(5));
     }
 }
 
@@ -210,7 +272,15 @@ __device__ __forceinline__ void phase(amp (&a)[16], const amp f)
 {
 #pragma unroll
     for (int r = 0; r < 16; ++r) {
-        if ((r & MASK) == MASK) a[r] = times(f, a[r]);
+        if ((r & MASK) == MASK) scale(a[r], f);
+    }
+}
+
+__device__ __forceinline__ void masked_phase(amp (&a)[16], const amp f, const unsigned which)
+{
+#pragma unroll
+    for (int r = 0; r < 16; ++r) {
+        if (which >> r & 1) scale(a[r], f);
     }
 }
 
@@ -230,12 +300,56 @@ __device__ __forceinline__ void flip(amp (&a)[16], const unsigned which)
     }
 }
 
+// Exchanges two numbers. one: is 1, which the compiler must not know: multiplications take half of the time of moves.
+__device__ __forceinline__ void swap(real& a, real& b, const real one)
+{
+    const real c = a * one;
+    a = b * one;
+    b = c * one;
+}
+
+// Amplitudes of registers that differ in bit J are exchanged where register bit C is 1; C = J: everywhere.
+template <int C, int J>
+__device__ __forceinline__ void cx(amp (&a)[16], const real one)
+{
+#pragma unroll
+    for (int r = 0; r < 16; ++r) {
+        if (r >> J & 1 || !(C == J || r >> C & 1)) continue;
+        swap(a[r].x, a[r | 1 << J].x, one);
+        swap(a[r].y, a[r | 1 << J].y, one);
+    }
+}
+
 // What an operation under any condition needs of its thread: the block of its table, and the registers at which it acts.
 struct Reading { unsigned s, own[4], which; };
 
 __device__ __forceinline__ unsigned block_of(const Reading& it, const int r)
 {
     return it.s ^ (r & 1 ? it.own[0] : 0) ^ (r & 2 ? it.own[1] : 0) ^ (r & 4 ? it.own[2] : 0) ^ (r & 8 ? it.own[3] : 0);
+}
+
+// What an operation reads. Columns of two bits of a thread's number stand in one word.
+template <class Words>
+__device__ __forceinline__ Reading reading(const Words& words, const int at, unsigned t, const u64 whole)
+{
+    Reading it;
+    unsigned both = 0;
+    asm volatile("" : "+r"(t));  // or its bits would be kept in registers
+#pragma unroll
+    for (int k = 0; k < 4; ++k) {
+        const unsigned bits = (spread(t, 2 * k) & 0xffff) | (spread(t, 2 * k + 1) & 0xffff0000);
+        both ^= words.w[at + THREADS + k] & bits;
+    }
+    it.s = (both ^ both >> 16) & 0xffff;
+#pragma unroll 1
+    for (unsigned left = words.w[at + READS], rest = at + REST; left; --left, rest += 3) {
+        const unsigned set = __popcll(whole & wide(words.w, rest)) & 1;
+        it.s ^= set << words.w[rest + 2];
+    }
+#pragma unroll
+    for (int j = 0; j < 4; ++j) it.own[j] = words.w[at + OWN + j / 2] >> 16 * (j & 1) & 0xffff;
+    it.which = words.w[at + WHICH];
+    return it;
 }
 
 // All factors are loaded before the first is used, so that a thread waits once and not sixteen times.
@@ -250,15 +364,10 @@ __device__ __forceinline__ void table(amp (&a)[16], const amp* numbers, const Re
     for (int r = 0; r < 16; ++r) f[r] = *(const amp*)((const char*)numbers + block_of(in_bytes, r));
     if (it.which == 0xffff) {
 #pragma unroll
-        for (int r = 0; r < 16; ++r) a[r] = times(f[r], a[r]);
+        for (int r = 0; r < 16; ++r) scale(a[r], f[r]);
     } else {
 #pragma unroll
-        for (int r = 0; r < 16; ++r) {
-            const amp product = times(f[r], a[r]);
-            const bool chosen = it.which >> r & 1;
-            a[r].x = chosen ? product.x : a[r].x;
-            a[r].y = chosen ? product.y : a[r].y;
-        }
+        for (int r = 0; r < 16; ++r) a[r] = either(it.which >> r & 1, times(f[r], a[r]), a[r]);
     }
 }
 
@@ -386,6 +495,82 @@ struct Entries {
     __device__ __forceinline__ real part(const int k) const { return k & 1 ? entry(n, k / 2).y : entry(n, k / 2).x; }
 };
 
+// What a layer does to register bit J. Returns where the numbers of the next bit are.
+template <int J>
+__device__ __forceinline__ const quad* layer(amp (&a)[16], const unsigned head, const quad* n)
+{
+    const unsigned does = head >> (8 + 4 * J);
+    if (!(does & LAYER_ANY)) return n;
+    if (does & LAYER_MATRIX) {
+        const Entries m{n};
+        if ((does & LAYER_MATRIX) == LAYER_REAL) {
+            real_1<J>(a, m.part(0), m.part(1), m.part(2), m.part(3));
+            n += QUADS;
+        } else if ((does & LAYER_MATRIX) == LAYER_CROSSED) {
+            crossed_1<J>(a, m.part(0), m.part(1), m.part(2), m.part(3));
+            n += QUADS;
+        } else {
+            mix_1<J>(a, m);
+            n += 2 * QUADS;
+        }
+    }
+    if (does & LAYER_PHASE) {
+        phase<1 << J>(a, Entries{n}.get(0));
+        n += 1;
+    }
+    return n;
+}
+
+// One of several 2 × 2 matrices on register bit J, which reads choose.
+template <int J>
+__device__ __forceinline__ void choice_1(amp (&a)[16], const amp* numbers, const Reading& it)
+{
+    const bool flat = (it.own[0] | it.own[1] | it.own[2] | it.own[3]) == 0;
+    const amp* m = numbers + 4 * it.s;
+    amp m0 = m[0], m1 = m[1], m2 = m[2], m3 = m[3];
+#pragma unroll
+    for (int r = 0; r < 16; ++r) {
+        if (r >> J & 1) continue;
+        if (r && !flat) {
+            m = numbers + 4 * block_of(it, r);
+            m0 = m[0], m1 = m[1], m2 = m[2], m3 = m[3];
+        }
+        if (it.which >> r & 1) mix_pair(a[r], a[r | 1 << J], m0, m1, m2, m3);
+    }
+}
+
+// A parity of bits of the thread and of bits outside the tile, as a condition.
+template <class Words>
+__device__ __forceinline__ bool parity_of(const Words& words, const int at, const unsigned t, const u64 whole)
+{
+    const unsigned low = (unsigned)whole & words.w[at + OF_OUTSIDE], high = (unsigned)(whole >> 32) & words.w[at + OF_OUTSIDE + 1];
+    return __popc(t & words.w[at + OF_THREADS] ^ low ^ high) & 1;
+}
+
+// One of two 2 × 2 matrices on register bit J. odd: whether it is the second one where `inverted` is 0 for the register.
+template <int J>
+__device__ __forceinline__ void parity_1(amp (&a)[16], const unsigned inverted, bool odd, const Entries& m)
+{
+#pragma unroll 1
+    for (unsigned pass = 0; pass < 2; ++pass, odd = !odd) {
+        const amp m0 = either(odd, m.get(4), m.get(0)), m1 = either(odd, m.get(5), m.get(1));
+        const amp m2 = either(odd, m.get(6), m.get(2)), m3 = either(odd, m.get(7), m.get(3));
+        const unsigned chosen = pass ? inverted : ~inverted;
+#pragma unroll
+        for (int r = 0; r < 16; ++r) {
+            if (!(r >> J & 1) && chosen >> r & 1) mix_pair(a[r], a[r | 1 << J], m0, m1, m2, m3);
+        }
+    }
+}
+
+// One of two factors, likewise.
+__device__ __forceinline__ void parity_factors(amp (&a)[16], const unsigned inverted, const bool odd, const Entries& m)
+{
+    const amp f = either(odd, m.get(1), m.get(0)), g = either(odd, m.get(0), m.get(1));
+#pragma unroll
+    for (int r = 0; r < 16; ++r) scale(a[r], either(inverted >> r & 1, g, f));
+}
+
 // A 16 × 16 matrix on all register bits, in their order. Results wait in the thread's own slots of shared memory, since
 // registers are scarce; four rows at a time, so that their sums do not wait for one another.
 __device__ __forceinline__ void block(amp (&a)[16], amp* tile, const Places& places, const quad* n)
@@ -405,24 +590,35 @@ __device__ __forceinline__ void block(amp (&a)[16], amp* tile, const Places& pla
     fetch(tile, places, a);
 }
 
-// Register bit j and the highest one change places.
-__device__ __forceinline__ void lift(amp (&a)[16], const unsigned j)
+// Register bits P and Q change places, by multiplications.
+template <int P, int Q>
+__device__ __forceinline__ void swap_bits(amp (&a)[16], const real one)
 {
-    if (j == 0) swap_bits<0, 3>(a);
-    if (j == 1) swap_bits<1, 3>(a);
-    if (j == 2) swap_bits<2, 3>(a);
+#pragma unroll
+    for (int r = 0; r < 16; ++r) {
+        if (!(r >> P & 1) || r >> Q & 1) continue;
+        swap(a[r].x, a[r ^ (1 << P | 1 << Q)].x, one);
+        swap(a[r].y, a[r ^ (1 << P | 1 << Q)].y, one);
+    }
 }
 
-// An 8 × 8 matrix on the three lowest register bits, in the manner of `block`.
-__device__ __forceinline__ void mix_3(amp (&a)[16], amp* tile, const Places& places, const quad* n)
+// An 8 × 8 matrix on all register bits but j, in the manner of `block`: bit j and the highest one change places, and results
+// are put where they belong.
+__device__ __forceinline__ void mix_3(
+    amp (&a)[16], amp* tile, const Places& places, const quad* n, const unsigned j, const real one)
 {
+    Places lifted = places;
+    lifted.hop[3] = j == 0 ? places.hop[0] : j == 1 ? places.hop[1] : j == 2 ? places.hop[2] : places.hop[3];
+    if (j == 0) lifted.hop[0] = places.hop[3], swap_bits<0, 3>(a, one);
+    if (j == 1) lifted.hop[1] = places.hop[3], swap_bits<1, 3>(a, one);
+    if (j == 2) lifted.hop[2] = places.hop[3], swap_bits<2, 3>(a, one);
 #pragma unroll 1
     for (unsigned r = 0; r < 8; r += 4, n += 32 * sizeof(amp) / sizeof(quad)) {
         const Entries m{n};
-        const unsigned slot = places.first ^ (r & 4 ? places.hop[2] : 0);
+        const unsigned slot = places.first ^ (r & 4 ? lifted.hop[2] : 0);
 #pragma unroll
         for (int y = 0; y < 4; ++y) {
-            const unsigned here = slot ^ (y & 1 ? places.hop[0] : 0) ^ (y & 2 ? places.hop[1] : 0);
+            const unsigned here = slot ^ (y & 1 ? lifted.hop[0] : 0) ^ (y & 2 ? lifted.hop[1] : 0);
             amp low = times(m.get(8 * y), a[0]), high = times(m.get(8 * y), a[8]);
 #pragma unroll
             for (int c = 1; c < 8; ++c) {
@@ -430,7 +626,7 @@ __device__ __forceinline__ void mix_3(amp (&a)[16], amp* tile, const Places& pla
                 add(high, m.get(8 * y + c), a[8 + c]);
             }
             near(tile, here) = low;
-            near(tile, here ^ places.hop[3]) = high;
+            near(tile, here ^ lifted.hop[3]) = high;
         }
     }
     fetch(tile, places, a);
@@ -449,3 +645,16 @@ __device__ __forceinline__ void mix_3(amp (&a)[16], amp* tile, const Places& pla
     case kind + 4: call(1, 3); break; \
     case kind + 5: call(2, 3); break;
 
+#define CONTROLS(call) \
+    case 1: call(0, 1); break; \
+    case 2: call(0, 2); break; \
+    case 3: call(0, 3); break; \
+    case 4: call(1, 2); break; \
+    case 5: call(1, 3); break; \
+    case 6: call(2, 3); break; \
+    case 7: call(1, 0); break; \
+    case 8: call(2, 0); break; \
+    case 9: call(3, 0); break; \
+    case 10: call(2, 1); break; \
+    case 11: call(3, 1); break; \
+    default: call(3, 2);

@@ -24,67 +24,147 @@
         }
     }
     const u64 whole = high | outside;
+    const real one = 1 + (real)(unsigned)(high >> 63);
+    at *= 4;  // in bytes from here on: no instruction for an address
+    const auto words_at = [&](const int byte) { return Some{(const unsigned*)((const char*)words.w + byte)}; };
     while (true) {
-        const unsigned head = words.w[at], kind = head & 0xff;
+        const Some here = words_at(at);
+        const auto word = [&](const int k) { return here.w[k]; };
+        // Both are loaded before anything depends on the first.
+        const unsigned head = word(0), second = word(AT);
+        const quad* const numbers = (const quad*)((const char*)given.n + second);
+        if (head & LAYER) {
+            const quad* n = layer<0>(a, head, numbers);
+            n = layer<1>(a, head, n);
+            n = layer<2>(a, head, n);
+            layer<3>(a, head, n);
+            at += 8;
+            continue;
+        }
+        const unsigned kind = head & 0xff;
+        if (head & FLIP_IF) {
+            const bool inner = (t & (head >> 8 & 0xff)) == (head >> 16 & 0xff);
+            if (!(head & (CXS ^ FLIP_IF))) {
+                const bool set = (unsigned)whole & second | (unsigned)(whole >> 32) & word(FLIP_BIT + 1);
+                if (set == (bool)(head & 1 << 24) && inner) {
+                    switch (kind) {
+#define CALL(J) cx<J, J>(a, one)
+                        EACH(FLIP_IF, CALL)
+#undef CALL
+                    }
+                }
+                at += 4 * FLIP_WORDS;
+                continue;
+            }
+            if (kind == CXS) {
+#pragma unroll 1
+                for (unsigned rest = second; rest; rest >>= 4) {
+                    switch (rest & 15) {
+#define CALL(C, J) cx<C, J>(a, one)
+                        CONTROLS(CALL)
+#undef CALL
+                    }
+                }
+                at += 8;
+                continue;
+            }
+            if (kind >= CHOICE_1) {
+                const bool outer = !(head >> 24) || (whole & wide(here.w, OUTSIDE)) == wide(here.w, OUTSIDE_VALUE);
+                if (outer) {
+                    const Reading it = reading(here, 0, t, whole);
+                    if (inner) {
+                        switch (kind) {
+#define CALL(J) choice_1<J>(a, tables + second, it)
+                            EACH(CHOICE_1, CALL)
+#undef CALL
+                        }
+                    }
+                }
+                at += 4 * (REST + 3 * (int)word(READS));
+                continue;
+            }
+            const Entries m{numbers};
+            if (kind >= PARITY) {
+                const bool odd = parity_of(here, 0, t, whole);
+                switch (kind) {
+#define CALL(J) parity_1<J>(a, head >> 8, odd, m)
+                    EACH(PARITY_1, CALL)
+#undef CALL
+                    default: parity_factors(a, head >> 8, odd, m);
+                }
+                at += 4 * PARITY_WORDS;
+                continue;
+            }
+            const amp f = m.get(0);
+            if (kind >= PHASE_2) {
+                switch (kind) {
+#define CALL(I, J) phase<1 << I | 1 << J>(a, f)
+                    PAIRS(PHASE_2, CALL)
+#undef CALL
+                }
+                at += 8;
+                continue;
+            }
+            const bool set = (unsigned)whole & word(BIT) | (unsigned)(whole >> 32) & word(BIT + 1);
+            if (set == (bool)(head & 1 << 24) && inner) {
+                switch (kind) {
+                    case PHASE_IF: phase<0>(a, f); break;
+#define CALL(J) phase<1 << J>(a, f)
+                    EACH(PHASE_IF + 1, CALL)
+#undef CALL
+                    default: masked_phase(a, f, word(MASK));
+                }
+            }
+            at += 4 * IF_WORDS;
+            continue;
+        }
         if (kind == END) break;
         if (kind == EXCHANGE) {
             park(tile, places, a);
-            ++at;
+            at += 4;
 #ifdef TENSOR
 #pragma unroll 1
-            for (unsigned left = head >> 8; left; --left, at += FRAGMENTS) {
+            for (unsigned left = head >> 8; left; --left, at += 4 * FRAGMENTS) {
                 asm volatile("" : "+r"(t));
-                multiply_fragments(tile, words, at, (const real*)(given.n + words.w[at]), t);
+                multiply_fragments(tile, words_at(at), 0, (const real*)(given.n + words_at(at).w[0]), t);
             }
 #endif
             __syncthreads();
             asm volatile("" : "+r"(t));
-            find(places, words, at, t);
+            find(places, words_at(at), 0, t);
             fetch(tile, places, a);
-            at += 12;
-            continue;
-        }
-        const quad* n = given.n + words.w[at + AT];
-        const Entries m{n};
-        if (kind == FACTORS) {
-#pragma unroll
-            for (int r = 0; r < 16; ++r) a[r] = times(m.get(r), a[r]);
-            at += 2;
+            at += 48;
             continue;
         }
         if (kind >= MIX_3) {
-            lift(a, kind - MIX_3);
-            mix_3(a, tile, places, n);
-            lift(a, kind - MIX_3);
-            at += 2;
+            mix_3(a, tile, places, given.n + second, kind - MIX_3, one);
+            at += 8;
             continue;
         }
-        if (kind >= MIX_1 && kind <= BLOCK) {
+        if (kind == FACTORS || kind >= MIX_2 && kind <= BLOCK) {
+            // By a place of which the compiler does not know that it is the same for all threads, so that numbers come into
+            // registers of threads: there are too many at once for uniform ones.
+            const Entries m{given.n + second + (t & (unsigned)(high >> 63))};
             switch (kind) {
-#define CALL(J) mix_1<J>(a, m)
-                EACH(MIX_1, CALL)
-#undef CALL
-#define CALL(J) real_1<J>(a, m.part(0), m.part(1), m.part(2), m.part(3))
-                EACH(REAL_1, CALL)
-#undef CALL
-#define CALL(J) crossed_1<J>(a, m.part(0), m.part(1), m.part(2), m.part(3))
-                EACH(CROSSED_1, CALL)
-#undef CALL
+                case FACTORS:
+#pragma unroll
+                    for (int r = 0; r < 16; ++r) scale(a[r], m.get(r));
+                    break;
 #define CALL(I, J) mix_2<I, J>(a, m)
                 PAIRS(MIX_2, CALL)
 #undef CALL
 #define CALL(I, J) crossed_2<I, J>(a, m)
                 PAIRS(CROSSED_2, CALL)
 #undef CALL
-                default: block(a, tile, places, n);
+                default: block(a, tile, places, given.n + second);
             }
-            at += 2;
+            at += 8;
             continue;
         }
         bool outer = true;
-        if (head >> 24) outer = (whole & wide(words.w, at + OUTSIDE)) == wide(words.w, at + OUTSIDE_VALUE);
+        if (head >> 24) outer = (whole & wide(here.w, OUTSIDE)) == wide(here.w, OUTSIDE_VALUE);
         const bool inner = (t & (head >> 8 & 0xff)) == (head >> 16 & 0xff);
-        const unsigned which = words.w[at + WHICH];
+        const unsigned which = word(WHICH);
         if (kind >= PHASE && kind < MIX_1) {
             if (outer && kind >= FLIP) {
                 const unsigned chosen = inner ? which : 0;
@@ -94,67 +174,35 @@
 #undef CALL
                 }
             } else if (outer) {
-                amp f = m.get(0);
-                f.x = inner ? f.x : 1;
-                f.y = inner ? f.y : 0;
-                switch (kind) {
-                    case PHASE: phase<0>(a, f); break;
-#define CALL(J) phase<1 << J>(a, f)
-                    EACH(PHASE + 1, CALL)
-#undef CALL
-#define CALL(I, J) phase<1 << I | 1 << J>(a, f)
-                    PAIRS(PHASE + 5, CALL)
-#undef CALL
-                    default:
-#pragma unroll
-                        for (int r = 0; r < 16; ++r) {
-                            if (which >> r & 1) a[r] = times(f, a[r]);
-                        }
-                }
+                const amp f = Entries{given.n + second}.get(0);
+                if (inner) masked_phase(a, f, which);
             }
-            at += 7;
+            at += 28;
             continue;
         }
-        const unsigned reads = words.w[at + READS];
         if (outer) {
-            Reading it;
-            it.s = 0;
+            Reading it = reading(here, 0, t, whole);
             it.which = inner ? which : 0;
-#pragma unroll
-            for (int k = 0; k < 8; ++k) {
-                const unsigned column = words.w[at + THREADS + k / 2] >> 16 * (k & 1) & 0xffff;
-                it.s ^= spread(t, k) & column;
-            }
-#pragma unroll 1
-            for (unsigned k = 0; k < reads; ++k) {
-                const int word = at + REST + 3 * (int)k;
-                const unsigned set = __popcll(whole & wide(words.w, word)) & 1;
-                it.s ^= set << words.w[word + 2];
-            }
-#pragma unroll
-            for (int j = 0; j < 4; ++j) it.own[j] = words.w[at + OWN + j / 2] >> 16 * (j & 1) & 0xffff;
-            const amp* numbers = tables + words.w[at + AT];
-            const unsigned choice = words.w[at + CHOICE];
-            const u64 extra = wide(words.w, at + EXTRA);
+            const amp* numbers = tables + second;
+            const unsigned choice = word(CHOICE);
+            const u64 extra = joined(word(EXTRA), word(EXTRA + 1));
             if (kind == TABLE) {
                 table(a, numbers, it);
-            } else if (kind == ANY_1 || kind == ANY_2) {
+            } else if (kind == ANY_2) {
                 bring(a, choice);
-                if (inner) {
-                    if (kind == ANY_1) any_1(a, numbers, it);
-                    else any_2(a, numbers, it);
-                }
+                if (inner) any_2(a, numbers, it);
                 bring(a, choice);
             } else if (inner) {
                 if (kind == RENAME) rename(a, tile, places, extra);
                 else any_more(a, tile, places, numbers, it, choice, extra);
             }
         }
-        at += REST + 3 * (int)reads;
+        at += 4 * (REST + 3 * (int)word(READS));
     }
     {
         asm volatile("" : "+r"(t));
-        u64 here = outside ^ added(words, at + 1, words.w[at] >> 8, outside);
+        const Some end = words_at(at);
+        u64 here = outside ^ added(end, 1, end.w[0] >> 8, outside);
 #pragma unroll
         for (int k = 0; k < 8; ++k) here ^= joined(spread(t, k) & words.w[STORE + 2 * k], spread(t, k) & words.w[STORE + 2 * k + 1]);
         const unsigned there_are = words.w[LIVE];

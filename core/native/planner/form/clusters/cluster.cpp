@@ -1,0 +1,143 @@
+// Pieces that stay on few wires, as one.
+
+#include "planner/form/clusters/cluster.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace qx::form {
+
+namespace {
+
+constexpr double rounding = 1e-12;
+constexpr std::size_t least_of_block = 12;  // pieces; fewer are no dearer one by one
+constexpr Mask first_wires = 0b1111;        // that are looked at together, then all others: most mixing is seen then
+constexpr std::size_t filled = 16;         // entries of a column, in the mean, of a matrix that is given up
+constexpr double enough = 12;               // gain of one phase, behind which nobody looks for a better beginning
+constexpr double good = 4;                  // gain of a beginning behind which that is looked for in twice as many pieces
+
+// Whether pieces so far are diagonal but for turns, as far as inputs of some wires tell.
+class Probe {
+  public:
+    explicit Probe(Mask whole) : whole_(whole) {}
+
+    std::size_t size() const { return made_.size(); }
+    bool is_filled() const { return made_.wires() > 3 && made_.size() > filled * made_.num_columns(); }
+    // Adds a piece, and returns it.
+    bool add(const Piece& piece, std::size_t& work) {
+        act(piece, made_, wires_, whole_);
+        work += 3 * made_.size();
+        Mask bits = 0;
+        for (std::size_t k = 0; k < wires_.size(); ++k) bits |= (piece.wires >> wires_[k] & 1) << k;
+        unknown_ |= bits;
+        if (mixed_ & ~bits) return false;  // as it was
+        const Mask before = std::exchange(mixed_, 0);
+        while (unknown_ && !mixed_) {
+            const int wire = lowest(unknown_ & before ? unknown_ & before : unknown_);
+            work += 3 * made_.size();
+            const int rank = made_.rank(wire);
+            if (rank > 2) mixed_ = unit(wire);
+            else unknown_ &= ~unit(wire), factors_ = (factors_ & ~unit(wire)) | (rank == 1 ? unit(wire) : 0);
+        }
+        return !mixed_;
+    }
+    // How many of the wires that can be other than 0 are factors; right where all are diagonal but for turns.
+    int factors() const { return count(factors_ & whole_); }
+
+  private:
+    Segment made_;
+    std::vector<int> wires_;
+    Mask whole_, factors_ = 0, unknown_ = 0, mixed_ = 0;  // mixed: a wire that is not read, since no piece has changed that
+};
+
+}  // namespace
+
+void act(const Piece& piece, Segment& on, std::vector<int>& wires, Mask whole) {
+    Mask bits = 0, values = 0;
+    each(piece.wires, [&](int wire) {
+        const int at = static_cast<int>(std::find(wires.begin(), wires.end(), wire) - wires.begin());
+        if (at == on.wires()) wires.push_back(wire), on.add_wire(!(whole >> at & 1));
+        else on.turn(at, piece.turn_of(wire));
+        bits |= unit(at);
+        if (piece.values >> wire & 1) values |= unit(at);
+    });
+    if (piece.kind == Piece::parity) on.parity(bits, piece.angle);
+    else on.phase(bits, values, piece.angle);
+}
+
+bool find_block(const Cluster& of, Piece& block, std::size_t& work) {
+    if (of.pieces.size() < least_of_block || count(of.wires) < 3) return false;
+    Segment whole;
+    std::vector<int> wires;
+    each(of.wires, [&](int wire) { wires.push_back(wire), whole.add_wire(); });
+    block = {Piece::block, of.wires};
+    block.parts = 0;
+    for (const Piece& piece : of.pieces) {
+        act(piece, whole, wires);
+        work += whole.size(), block.parts += piece.parts;
+    }
+    int mixed = 0;
+    for (int k = 0; k < whole.wires(); ++k) mixed += whole.rank(k) > 2;
+    block.entries = whole.dense();
+    return mixed > 1;
+}
+
+Beginning find_phases(const Cluster& of, std::size_t within, std::size_t& alone, std::size_t& work) {
+    Probe first(first_wires), others(~first_wires);
+    Segment whole;
+    Beginning best, now;
+    std::size_t done = 0, before = 0;  // before: the last one that may be diagonal
+    int factors = 0;
+    alone = 0;
+    const auto look = [&](std::size_t n) {
+        for (; done < n; ++done) {
+            act(of.pieces[done], whole, now.wires);
+            work += 3 * whole.size();
+        }
+        work += 20 * whole.size();
+        if (!whole.diagonal(rounding, now.local)) return;
+        now.phases = joint_phases(now.local.phases, rounding);
+        now.pieces = n;
+        if (now.gain() >= 2 && now.gain() > best.gain()) best = now;
+    };
+    const auto is_enough = [&] { return best.phases.joint.size() == 1 && best.gain() >= enough; };
+    for (std::size_t n = 1; n <= std::min(within, of.pieces.size()) && !is_enough(); ++n) {
+        const Piece& piece = of.pieces[n - 1];
+        const bool one = first.add(piece, work), other = others.add(piece, work);
+        if (first.is_filled() || others.is_filled() || (best.gain() >= good && n > 6 + 2 * best.pieces)) break;
+        if (!one || !other) continue;
+        if (alone + 1 == n) alone = n;
+        // Where it has been so one by one, phases are fewer where a wire is a factor again.
+        const int now_factors = first.factors() + others.factors();
+        if (alone < n && (before + 1 < n || now_factors > factors || n == of.pieces.size())) look(n);
+        before = n, factors = now_factors;
+    }
+    return best;
+}
+
+void put_phases(const Cluster& of, const Beginning& beginning, Pieces& to) {
+    const auto& [pieces, wires, local, phases] = beginning;
+    std::vector<Matrix2> leading(wires.size(), identity2);
+    std::size_t parts = 0;
+    for (std::size_t n = pieces; n-- > 0; parts += of.pieces[n].parts)
+        for (std::size_t k = 0; k < wires.size(); ++k)
+            if (of.pieces[n].wires >> wires[k] & 1) leading[k] = of.pieces[n].turn_of(wires[k]);
+    for (std::size_t k = 0; k < wires.size(); ++k)
+        to.carried(wires[k]) = local.before[k] * leading[k] * to.carried(wires[k]);
+    for (const JointPhase& one : phases.joint) {
+        Piece piece{phases.parities ? Piece::parity : Piece::where, 0, one.angle};
+        each(one.bits, [&](int bit) {
+            const Mask wire = unit(wires[static_cast<std::size_t>(bit)]);
+            piece.wires |= wire;
+            if (one.values >> bit & 1) piece.values |= wire;
+        });
+        piece.before.assign(static_cast<std::size_t>(count(piece.wires)), identity2);
+        piece.parts = parts / phases.joint.size();
+        to.put(std::move(piece), true);
+    }
+    to.phase += phases.all;
+    for (std::size_t k = 0; k < wires.size(); ++k)
+        to.carried(wires[k]) = local.behind[k] * phase2(phases.single[k]) * to.carried(wires[k]);
+}
+
+}  // namespace qx::form

@@ -1,0 +1,42 @@
+// A cluster: pieces that stay on few wires, as one.
+#pragma once
+
+#include "planner/form/clusters/joint_phases.hpp"
+#include "planner/form/clusters/pieces.hpp"
+
+namespace qx::form {
+
+struct Cluster {
+    Mask wires = 0;
+    std::vector<Piece> pieces{};
+};
+
+// What the beginning of a cluster is, on wires in the order in which they come.
+struct Beginning {
+    std::size_t pieces = 0;
+    std::vector<int> wires{};
+    LocalDiagonal local{};
+    JointPhases phases{};
+
+    // How many phases of what was read make one.
+    double gain() const {
+        return static_cast<double>(pieces) / static_cast<double>(phases.joint.empty() ? 1 : phases.joint.size());
+    }
+};
+
+// Lets a piece act, without turns of wires that are new, which are added to `wires`. whole: which of them, by their places,
+// can be other than 0 at first.
+void act(const Piece& piece, Segment& on, std::vector<int>& wires, Mask whole = ~Mask{0});
+
+// Makes a block of a cluster that is dense on three wires; returns whether it is. work: to which the entries that were
+// looked at are added.
+bool find_block(const Cluster& of, Piece& block, std::size_t& work);
+
+// Finds a beginning that is diagonal but for turns, and of fewest phases for its pieces; one of no pieces if there is none.
+// alone: how many of the first pieces are phases one by one. within: how many pieces are looked at.
+Beginning find_phases(const Cluster& of, std::size_t within, std::size_t& alone, std::size_t& work);
+
+// Puts the phases of a beginning, between turns.
+void put_phases(const Cluster& of, const Beginning& beginning, Pieces& to);
+
+}  // namespace qx::form

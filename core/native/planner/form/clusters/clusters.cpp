@@ -1,0 +1,192 @@
+// Gates on the same few wires, found again as one.
+
+#include "planner/form/clusters/clusters.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <iterator>
+#include <numbers>
+
+#include "planner/form/clusters/piece_order.hpp"
+#include "thresholds/table.hpp"
+
+namespace qx::form {
+
+namespace {
+
+constexpr double pi = std::numbers::pi, root = std::numbers::sqrt2 / 2;
+
+// A pass: clusters of at most so many wires become blocks, or phases, as long as no more entries are looked at in all passes
+// so far, for each piece that was read; and more where something is found.
+struct Pass {
+    int wires;
+    bool blocks;
+    std::size_t work;
+};
+constexpr std::array<Pass, 4> passes{{{3, true, 200}, {2, false, 250}, {8, false, 450}, {4, false, 700}}};
+constexpr std::size_t work_at_first = 100'000, work_for_found = 10'000;
+constexpr double much = 4;                   // gain of phases that are worth more work
+constexpr std::size_t most_of_cluster = 64;  // pieces
+constexpr std::size_t patience = 24;         // clusters without phases before others are looked at less closely
+
+const Matrix2 h2{root, root, root, -root}, x2{0, 1, 1, 0}, y2{0, {0, -1}, {0, 1}, 0}, z2{1, 0, 0, -1};
+
+// What turns the operator of a string on a wire into Z.
+Matrix2 to_z(const Pauli& of, Mask wire) {
+    if (!(of.x & wire)) return identity2;
+    return of.z & wire ? h2 * phase2(-pi / 2) : h2;
+}
+
+Matrix2 operator_of(const Pauli& of, Mask wire) { return of.x & wire ? of.z & wire ? y2 : x2 : z2; }
+
+Matrix2 turn_about(const Pauli& of, double angle) {
+    Matrix2 out = operator_of(of, of.x | of.z);
+    for (std::size_t k = 0; k < 4; ++k)
+        out[k] = std::cos(angle / 2) * identity2[k] - Complex(0, std::sin(angle / 2)) * out[k];
+    return out;
+}
+
+}  // namespace
+
+Clusters::Clusters(const Form& form)
+    : form_(form), given_(form.tableau().wires(), form.on_zeros()), made_(form.tableau().wires(), form.on_zeros()) {
+    made_.phase = form.read_phase.value;
+}
+
+bool Clusters::worthwhile() const {
+    std::size_t found = 0;
+    for (const Piece& piece : made_.all)
+        if (piece.kind == Piece::block || (piece.kind == Piece::where && count(piece.wires) > 2)) found += piece.parts;
+    return static_cast<Int>(100 * found / std::max<std::size_t>(1, read_)) >= thresholds.clustered_percent;
+}
+
+bool Clusters::advance() {
+    const std::size_t all = pass_ ? given_.all.size() : form_.read_in_order.size();
+    for (Int left = pass_ ? Int{64} : Int{thresholds.instructions_at_once}; left > 0 && next_ < all; --left, ++next_)
+        if (pass_) add(std::move(given_.all[next_]));
+        else read(form_.read_in_order[next_], static_cast<Index>(next_));
+    if (next_ < all) return true;
+    if (pass_) end_pass();
+    if (pass_++ == passes.size()) return false;
+    begin_pass();
+    return true;
+}
+
+void Clusters::begin_pass() {
+    given_ = std::move(made_);
+    given_.all = near_each_other(std::move(given_.all), form_.tableau().wires(), passes[pass_ - 1].wires);
+    made_ = Pieces(form_.tableau().wires(), form_.on_zeros());
+    made_.phase = given_.phase;
+    next_ = 0;
+}
+
+void Clusters::end_pass() {
+    finish(~Mask{0});
+    for (int wire = 0; wire < form_.tableau().wires(); ++wire)
+        made_.carried(wire) = given_.carried(wire) * made_.carried(wire);
+}
+
+// Makes a piece of a rotation that was read.
+void Clusters::read(const ReadRotation& rotation, Index number) {
+    const Pauli& about = rotation.pauli;
+    const Mask wires = about.x | about.z;
+    const bool joins = count(wires) > 1;
+    if (rotation.angle.varies() || count(wires) > Piece::most_wires) {
+        Piece piece{Piece::rotation, wires};
+        piece.number = number;
+        read_ += joins;
+        return put(std::move(piece));
+    }
+    const double angle = rotation.angle.value;
+    if (!joins) {
+        made_.carried(lowest(wires)) = turn_about(about, angle) * made_.carried(lowest(wires));
+        return;
+    }
+    const SplitAngle split = split_angle(angle, form_.tolerance());
+    if (split.rest == 0 && !(split.quarters & 1)) {  // a product of operators of single wires
+        made_.phase -= split.quarters * (pi / 4);
+        if (split.quarters & 2)
+            each(wires, [&](int wire) { made_.carried(wire) = operator_of(about, unit(wire)) * made_.carried(wire); });
+        return;
+    }
+    ++read_;
+    Piece piece{Piece::parity, wires, angle};
+    each(wires, [&](int wire) { piece.before.push_back(to_z(about, unit(wire))); });
+    put(std::move(piece));
+    each(wires, [&](int wire) { made_.carried(wire) = adjoint(to_z(about, unit(wire))) * made_.carried(wire); });
+}
+
+// Adds a piece to the cluster of its wires, of which a beginning is put where there would be too many wires.
+void Clusters::add(Piece piece) {
+    if (!piece.joins()) {
+        finish(piece.wires);
+        if (piece.kind != Piece::turn) return put(std::move(piece));
+        Matrix2& carried = made_.carried(lowest(piece.wires));
+        carried = piece.before[0] * carried;
+        return;
+    }
+    const auto meets = [&](const Cluster& one) { return (one.wires & piece.wires) != 0; };
+    for (;;) {
+        Mask wires = piece.wires;
+        std::size_t number = 1, longest = open_.size();
+        for (std::size_t k = 0; k < open_.size(); ++k)
+            if (meets(open_[k])) {
+                wires |= open_[k].wires, number += open_[k].pieces.size();
+                if (longest == open_.size() || open_[k].pieces.size() > open_[longest].pieces.size()) longest = k;
+            }
+        if (longest == open_.size()) {
+            if (count(wires) > passes[pass_ - 1].wires) return put(std::move(piece));
+            open_.push_back({wires, {}});
+            return open_.back().pieces.push_back(std::move(piece));
+        }
+        if (count(wires) > passes[pass_ - 1].wires || number > most_of_cluster) {
+            cut(longest);
+            continue;
+        }
+        Cluster& into = open_[longest];
+        for (Cluster& one : open_)
+            if (&one != &into && meets(one)) {
+                std::move(one.pieces.begin(), one.pieces.end(), std::back_inserter(into.pieces));
+                one.wires = 0;
+            }
+        into.wires = wires;
+        into.pieces.push_back(std::move(piece));
+        std::erase_if(open_, [](const Cluster& one) { return !one.wires; });
+        return;
+    }
+}
+
+// Puts all that waits on some wires.
+void Clusters::finish(Mask wires) {
+    for (std::size_t k = 0; k < open_.size();)
+        if (open_[k].wires & wires) cut(k), k = 0;
+        else ++k;
+}
+
+// Whether so much work has been done that the rest of a pass is put as it is.
+bool Clusters::is_tired() const { return work_ > work_at_first + passes[pass_ - 1].work * read_ + work_for_found * parts_; }
+
+// Puts a beginning of a cluster, and adds what is left of it again.
+void Clusters::cut(std::size_t cluster) {
+    Cluster own = std::move(open_[cluster]);
+    open_.erase(open_.begin() + static_cast<std::ptrdiff_t>(cluster));
+    std::size_t done = own.pieces.size(), alone = 0;
+    if (Piece block; passes[pass_ - 1].blocks && find_block(own, block, work_)) return put(std::move(block));
+    if (!passes[pass_ - 1].blocks && !is_tired() && done > 1) {
+        if (const Beginning found = find_phases(own, done, alone, work_); found.pieces) {
+            put_phases(own, found, made_);
+            done = found.pieces, failed_ = 0, alone = done;
+            if (found.gain() >= much) parts_ += done;
+        } else {  // a phase may begin behind the first piece
+            done = alone == done ? done : std::max<std::size_t>(1, alone / 2);
+            if (++failed_ > patience) done = std::max(done, own.pieces.size() / 4);
+            alone = 0;
+        }
+    }
+    for (std::size_t k = alone; k < done; ++k) put(std::move(own.pieces[k]));
+    for (std::size_t k = done; k < own.pieces.size(); ++k) add(std::move(own.pieces[k]));
+}
+
+void Clusters::put(Piece piece) { made_.put(std::move(piece), pass_ == passes.size()); }
+
+}  // namespace qx::form

@@ -1,0 +1,44 @@
+// Gates on the same few wires, found again as one: phases under many controls, and dense blocks on three wires.
+//
+// A transpiler takes Z under five controls apart into hundreds of gates, of which a form makes rotations that merge with
+// those of the next one. Here what was read becomes pieces, joint phases of some wires behind turns. Pieces that stay on few
+// wires are a cluster, of which a beginning is looked for that is diagonal but for turns: a few phases under controls, which
+// are its pieces now. Blocks come first, then clusters on many wires, then those on few, for which there is always time.
+#pragma once
+
+#include "planner/form/clusters/cluster.hpp"
+#include "planner/form/form.hpp"
+
+namespace qx::form {
+
+class Clusters {
+  public:
+    // A form, which stays where it is.
+    explicit Clusters(const Form& form);
+
+    // Does a bounded amount of work; returns whether there is more.
+    bool advance();
+    // Whether a good part of what was read is part of blocks, or of phases under controls.
+    bool worthwhile() const;
+    // What is there when it is done.
+    const Pieces& found() const { return made_; }
+
+  private:
+    void read(const ReadRotation& rotation, Index number);
+    void begin_pass();
+    void end_pass();
+    void add(Piece piece);
+    void finish(Mask wires);
+    void cut(std::size_t cluster);
+    void put(Piece piece);
+    bool is_tired() const;
+
+    const Form& form_;
+    Pieces given_, made_;  // by the pass before, and by this one
+    std::vector<Cluster> open_;
+    std::size_t pass_ = 0, next_ = 0, read_ = 0;  // read: pieces at first
+    // Entries that were looked at; clusters without phases in a row; pieces that have become phases.
+    std::size_t work_ = 0, failed_ = 0, parts_ = 0;
+};
+
+}  // namespace qx::form

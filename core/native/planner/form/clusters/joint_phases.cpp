@@ -1,0 +1,108 @@
+// Phases of each index of some bits, as few joint phases of bits.
+
+#include "planner/form/clusters/joint_phases.hpp"
+
+#include <cmath>
+#include <numbers>
+
+namespace qx::form {
+
+namespace {
+
+// An angle without whole turns; a call of `remainder` takes ten times as long.
+double short_way(double angle) {
+    constexpr double whole = 2 * std::numbers::pi;
+    return angle - whole * static_cast<double>(static_cast<Int>(angle / whole + (angle < 0 ? -0.5 : 0.5)));
+}
+
+// Makes of phases those of products of bits.
+void of_products(std::vector<double>& by) {
+    for (std::size_t bit = 1; bit < by.size(); bit *= 2)
+        for (std::size_t k = 0; k < by.size(); ++k)
+            if (k & bit) by[k] -= by[k ^ bit];
+    for (double& one : by) one = short_way(one);
+}
+
+// Makes of phases those by the signs of parities.
+void of_parities(std::vector<double>& by) {
+    for (std::size_t bit = 1; bit < by.size(); bit *= 2)
+        for (std::size_t k = 0; k < by.size(); ++k)
+            if (!(k & bit)) {
+                const double a = by[k], b = by[k | bit];
+                by[k] = (a + b) / 2, by[k | bit] = (a - b) / 2;
+            }
+}
+
+std::size_t joint(const std::vector<double>& by, double tolerance) {
+    std::size_t out = 0;
+    for (std::size_t k = 1; k < by.size(); ++k) out += (k & (k - 1)) && std::fabs(by[k]) > tolerance;
+    return out;
+}
+
+// Makes one phase of two, of which one is where a bit more is 1 and the opposite, or that are equal but for a bit's value.
+bool join(JointPhase& one, const JointPhase& other, double tolerance) {
+    const Mask more = other.bits & ~one.bits, differ = one.values ^ (other.values & one.bits);
+    const auto is_none = [&](double angle) { return std::fabs(short_way(angle)) <= tolerance; };
+    if (one.bits & ~other.bits) return false;
+    if (!more && differ && !(differ & (differ - 1)) && is_none(one.angle - other.angle) && count(one.bits) > 2)
+        return one.bits &= ~differ, one.values &= ~differ, true;
+    if (!more || more & (more - 1) || differ || !is_none(one.angle + other.angle)) return false;
+    one.bits |= more, one.values |= more & ~other.values;
+    return true;
+}
+
+// Joins phases as long as there are two that make one.
+void join(std::vector<JointPhase>& phases, double tolerance) {
+    for (std::size_t k = 0; k < phases.size(); ++k)
+        for (std::size_t j = 0; j < phases.size(); ++j)
+            if (k != j && join(phases[k], phases[j], tolerance)) {
+                phases.erase(phases.begin() + static_cast<std::ptrdiff_t>(j));
+                k = j = 0;
+            }
+}
+
+std::vector<double> flipped(const std::vector<double>& by, Mask bits) {
+    std::vector<double> out(by.size());
+    for (std::size_t k = 0; k < by.size(); ++k) out[k] = by[k ^ bits];
+    return out;
+}
+
+}  // namespace
+
+JointPhases joint_phases(const std::vector<double>& given, double tolerance) {
+    JointPhases out;
+    std::vector<double> best = given, parities = given;
+    of_products(best);
+    std::size_t least = joint(best, tolerance);
+    Mask flips = 0;
+    for (bool fewer = true; fewer && least > 1;) {
+        fewer = false;
+        for (Mask bit = 1; bit < given.size() && least > 1; bit *= 2) {
+            std::vector<double> by = flipped(given, flips ^ bit);
+            of_products(by);
+            if (const std::size_t now = joint(by, tolerance); now < least)
+                least = now, best = by, flips ^= bit, fewer = true;
+        }
+    }
+    if (least > 1) {
+        for (double& one : parities) one = short_way(one - given[0]);
+        of_parities(parities);
+        out.parities = joint(parities, tolerance) < least;
+    }
+    if (out.parities) best = parities, best[0] += given[0], flips = 0;
+    out.all = best[0];
+    for (std::size_t k = 1; k < best.size(); ++k) {
+        const bool is_none = std::fabs(best[k]) <= tolerance;
+        if (k & (k - 1)) {
+            if (!is_none) out.joint.push_back({k, k & ~flips, out.parities ? -2 * best[k] : best[k]});
+            continue;
+        }
+        const bool is_flipped = flips & k;  // then it is where the bit is 0
+        out.single.push_back(out.parities ? -2 * best[k] : is_flipped ? -best[k] : best[k]);
+        if (out.parities || is_flipped) out.all += best[k];
+    }
+    if (!out.parities) join(out.joint, tolerance);
+    return out;
+}
+
+}  // namespace qx::form

@@ -1,0 +1,86 @@
+// What was read as joint phases of some wires.
+
+#include "planner/form/clusters/pieces.hpp"
+
+#include <cmath>
+#include <numbers>
+
+namespace qx::form {
+
+namespace {
+
+constexpr double pi = std::numbers::pi, rounding = 1e-12;
+
+}  // namespace
+
+void Pieces::put(Piece piece, bool uses_zeros) {
+    if (piece.kind == Piece::block) return put_block(std::move(piece));
+    if (piece.kind == Piece::rotation) {
+        each(piece.wires, [&](int wire) {
+            if (!is_identity(carried(wire))) all.push_back({Piece::turn, unit(wire), 0, 0, {carried(wire)}});
+            carried(wire) = identity2;
+        });
+        untouched_ &= ~piece.wires;
+        return all.push_back(std::move(piece));
+    }
+    if (uses_zeros && put_on_zeros(piece)) return;
+    const bool is_cz = piece.kind == Piece::parity && count(piece.wires) == 2 &&
+                       std::fabs(std::remainder(piece.angle - pi / 2, pi)) < rounding;
+    std::size_t place = 0;
+    each(piece.wires, [&](int wire) {
+        Matrix2& before = piece.before[place++];
+        before = before * carried(wire);
+        carried(wire) = split_phases(before);
+        if (is_cz) carried(wire) = phase2(piece.angle) * carried(wire);
+    });
+    if (is_cz) phase -= piece.angle / 2, piece.kind = Piece::where, piece.angle = pi, piece.values = piece.wires;
+    untouched_ &= ~piece.wires;
+    all.push_back(std::move(piece));
+}
+
+// Takes wires that are known to be 0 or 1 off a piece; returns whether nothing is left, but for turns.
+bool Pieces::put_on_zeros(Piece& piece) {
+    Mask left = 0;
+    bool nowhere = false;
+    std::vector<Matrix2> before;
+    std::size_t place = 0;
+    each(piece.wires, [&](int wire) {
+        const Matrix2 own = piece.before[place++] * carried(wire);
+        const bool is_zero = std::abs(own[2]) < rounding, is_one = std::abs(own[0]) < rounding;
+        if (!(untouched_ & unit(wire)) || !(is_zero || is_one)) {
+            before.push_back(piece.before[place - 1]), left |= unit(wire);
+            return;
+        }
+        carried(wire) = own;
+        if (piece.kind == Piece::parity && is_one) piece.angle = -piece.angle;
+        if (piece.kind == Piece::where && is_one != ((piece.values & unit(wire)) != 0)) nowhere = true;
+    });
+    piece.wires = left, piece.values &= left, piece.before = std::move(before);
+    if (count(left) > 1 && !nowhere) return false;
+    each(left, [&](int wire) { carried(wire) = piece.turn_of(wire) * carried(wire); });
+    if (nowhere) return true;
+    if (piece.kind == Piece::parity) phase -= piece.angle / 2;
+    else if (!piece.values) phase += piece.angle, piece.angle = -piece.angle;
+    if (left) carried(lowest(left)) = phase2(piece.angle) * carried(lowest(left));
+    return true;
+}
+
+// Puts a block with the turns before it.
+void Pieces::put_block(Piece piece) {
+    std::size_t bit = 1;
+    each(piece.wires, [&](int wire) {
+        const Matrix2& turn = carried(wire);
+        for (std::size_t k = 0; k < piece.entries.size(); ++k)
+            if (!(k & bit)) {
+                const Complex a = piece.entries[k], b = piece.entries[k | bit];
+                piece.entries[k] = times(a, turn[0]) + times(b, turn[2]);
+                piece.entries[k | bit] = times(a, turn[1]) + times(b, turn[3]);
+            }
+        carried(wire) = identity2;
+        bit *= 2;
+    });
+    untouched_ &= ~piece.wires;
+    all.push_back(std::move(piece));
+}
+
+}  // namespace qx::form

@@ -1,0 +1,56 @@
+// What was read as joint phases of some wires, each behind a turn of each of its wires.
+#pragma once
+
+#include "planner/form/clusters/segment.hpp"
+
+namespace qx::form {
+
+using plan::Index;
+
+// parity: exp(-i angle/2 Z…Z). where: e^{i angle} where wires have the values of a mask. block: a matrix, [2^wires,
+// 2^wires]. turn: of one wire, before a rotation. rotation: one that was read, by an angle that varies, or on many wires.
+struct Piece {
+    enum Kind { parity, where, block, turn, rotation };
+    static constexpr int most_wires = Segment::most_wires;
+
+    Kind kind;
+    Mask wires;
+    double angle = 0;
+    Mask values = 0;
+    std::vector<Matrix2> before{};  // of joint phases and turns: what acts before it on each wire, the lowest one first
+    std::vector<Complex> entries{};
+    Index number = 0;       // of the rotation that was read
+    std::size_t parts = 1;  // how much of what was read it is
+
+    bool joins() const { return kind == parity || kind == where; }
+    const Matrix2& turn_of(int wire) const { return before[static_cast<std::size_t>(count(wires & below(wire)))]; }
+};
+
+inline Matrix2 phase2(double angle) { return {1, 0, 0, std::polar(1.0, angle)}; }
+
+// Pieces one behind the other, what acts on each wire behind them, and a phase.
+class Pieces {
+  public:
+    // zeros: whether all wires are 0 at first.
+    Pieces(int wires, bool zeros)
+        : carried_(static_cast<std::size_t>(wires), identity2), untouched_(zeros ? below(wires) : 0) {}
+
+    std::vector<Piece> all;
+    double phase = 0;
+
+    // What acts behind all pieces so far on a wire.
+    Matrix2& carried(int wire) { return carried_[static_cast<std::size_t>(wire)]; }
+    const std::vector<Matrix2>& carried() const { return carried_; }
+    // Puts a piece behind all so far. Phases of single wires pass it. uses_zeros: whether wires that are known to be 0 or 1
+    // are taken off it.
+    void put(Piece piece, bool uses_zeros);
+
+  private:
+    bool put_on_zeros(Piece& piece);
+    void put_block(Piece piece);
+
+    std::vector<Matrix2> carried_;
+    Mask untouched_;  // wires on which nothing has been put, but for turns
+};
+
+}  // namespace qx::form

@@ -1,0 +1,72 @@
+"""Matrices among the gates that are written, all of them constants: turns, phases under controls, and blocks."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from qsim_ex.circuit.ops import ALWAYS, PLAIN, Entry, Known, Op, Pattern, When, wires_of
+from qsim_ex.planning.form import TOLERANCE
+
+Complex = NDArray[np.complex128]
+
+MATRIX, PHASE = 10, 11
+"""The kinds of gates that are matrices and phases; see `Gate` in planner/form/write/writer.hpp."""
+
+_ROOT = np.sqrt(0.5)
+_NUMBERS: dict[int, complex] = {
+    Entry.ZERO: 0,
+    Entry.ONE: 1,
+    Entry.MINUS_ONE: -1,
+    Known.I: 1j,
+    Known.MINUS_I: -1j,
+    Known.ROOT: _ROOT,
+    Known.MINUS_ROOT: -_ROOT,
+    Known.I_ROOT: 1j * _ROOT,
+    Known.MINUS_I_ROOT: -1j * _ROOT,
+    Known.EIGHTH: _ROOT + 1j * _ROOT,
+    Known.MINUS_EIGHTH: _ROOT - 1j * _ROOT,
+    Known.THREE_EIGHTHS: -_ROOT + 1j * _ROOT,
+    Known.MINUS_THREE_EIGHTHS: -_ROOT - 1j * _ROOT,
+}
+
+
+def classified(entries: Complex) -> tuple[Pattern, Complex]:
+    """Return the classes of entries, known numbers among them, and the entries without what only rounding has made."""
+    codes, numbers = np.array(list(_NUMBERS), dtype=np.uint8), np.array(list(_NUMBERS.values()))
+    far = np.abs(entries[:, None] - numbers)
+    nearest = far.argmin(axis=1)
+    known = far[np.arange(len(entries)), nearest] <= TOLERANCE
+    real, imag = np.abs(entries.imag) <= TOLERANCE, np.abs(entries.real) <= TOLERANCE
+    classes = np.where(real, int(Entry.REAL), np.where(imag, int(Entry.IMAG), int(Entry.COMPLEX)))
+    rounded = np.where(real, entries.real, np.where(imag, 1j * entries.imag, entries))
+    pattern = np.where(known, codes[nearest], classes).astype(np.uint8).tobytes()
+    return pattern, np.where(known, numbers[nearest], rounded)
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class WrittenMatrices:
+    """The operations of matrices in the order of their gates, and the numbers of all, each matrix once."""
+
+    ops: tuple[Op, ...]
+    numbers: Complex
+
+    @classmethod
+    def of(cls, gates: NDArray[np.int64], entries: Complex, place: int) -> WrittenMatrices:
+        """Return those of gates as native code writes them; place: that of the first number among the operands."""
+        pattern, numbers = classified(entries)
+        ops, kept, places, at = list[Op](), list[Complex](), dict[bytes, int](), 0
+        for kind, values, mask, _ in gates[gates[:, 0] >= MATRIX].tolist():
+            mixes, when = ((), When(mask, values)) if kind == PHASE else (wires_of(mask), ALWAYS)
+            end = at + (1 << 2 * len(mixes))
+            own, of = numbers[at:end], pattern[at:end]
+            key = own.tobytes()
+            if key not in places:
+                places[key] = place
+                kept.append(own)
+                place += len(own)
+            ops.append(Op(mixes, (), when, of if len(mixes) < 2 else of.translate(PLAIN), places[key], "unitary"))
+            at = end
+        return cls(tuple(ops), np.concatenate([np.empty(0, dtype=np.complex128), *kept]))

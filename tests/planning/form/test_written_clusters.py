@@ -1,0 +1,154 @@
+"""Tests of gates on the same few wires that are one again: `Manner.CLUSTERS`."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from benchmarks.forms import transpiled
+from benchmarks.gates import MANY_CONTROLS, Gate
+from benchmarks.textbook import haar
+from qsim_ex import reference, thresholds
+from qsim_ex.circuit.circuit import Circuit
+from qsim_ex.circuit.ops import Op
+from qsim_ex.circuit.parameters.sweep import ParameterSweepBuilder
+from qsim_ex.planning.written import Manner, WritingLimits, WrittenCircuit, written_out
+
+BASES = (("rz", "sx", "x", "cx"), ("rz", "sx", "x", "cz"), ("r", "cz"), ("rx", "ry", "rz", "rzz"), ("u", "cz"))
+
+
+def clusters(circuit: Circuit, *, zeros: bool = False) -> WrittenCircuit:
+    """Return what is written of a circuit, which is checked to be the circuit, or to make the same of |0…0⟩."""
+    written = written_out(circuit, manner=Manner.CLUSTERS, zeros=zeros)
+    assert written
+    rng, size = np.random.default_rng(3), 1 << circuit.num_qubits
+    psi = np.eye(1, size, dtype=np.complex128)[0] if zeros else rng.normal(size=size) + 1j * rng.normal(size=size)
+    found = written.circuit(circuit.operands)
+    assert np.abs(reference.simulate(found, psi) - reference.simulate(circuit, psi)).max() < 1e-11
+    return written
+
+
+def wires_of(written: WrittenCircuit) -> Counter[int]:
+    """Return on how many wires the gates are that are on more than two."""
+    ops = [one for one in written.structure.instructions if isinstance(one, Op)]
+    return Counter(count for one in ops if (count := len(one.mixes) + one.when.mask.bit_count()) > 2)
+
+
+def turns(wires: int) -> list[Gate]:
+    """Return a turn of each wire, about an axis of its own."""
+    return [Gate("u", (wire,), (0.3 + 0.2 * wire, 0.7, 1.1 - 0.3 * wire)) for wire in range(wires)]
+
+
+def entangled(wires: int) -> list[Gate]:
+    """Return turns and a ring of CX, behind which no transpiler knows that a wire is 0."""
+    return [*turns(wires), *(Gate("cx", (wire, (wire + 1) % wires)) for wire in range(wires)), *turns(wires)]
+
+
+@pytest.mark.parametrize("basis", BASES)
+@pytest.mark.parametrize("level", [0, 1, 3])
+def test_gates_under_many_controls_come_back(basis: tuple[str, ...], level: int) -> None:
+    """Z under three and four controls, and Toffolis, are one phase each, in whatever basis, between turns of wires."""
+    many = [(0, 1, 2, 3), (1, 2, 3, 4, 0), (2, 3, 4)]
+    gates = entangled(5)
+    for wires in many:
+        gates += [Gate(MANY_CONTROLS, wires), *turns(5)]
+    found = wires_of(clusters(transpiled(gates, 5, basis, level)))
+    assert found == Counter(map(len, many))
+
+
+@pytest.mark.parametrize("basis", BASES)
+def test_gates_that_borrow_wires_come_back(basis: tuple[str, ...]) -> None:
+    """Z under five controls is one phase where a transpiler has computed a condition into a wire that is 0.
+
+    For any state it is more: that wire is another control then.
+    """
+    gates = [*turns(9), *(Gate(MANY_CONTROLS, (*range(5), wire)) for wire in (5, 6, 7)), *turns(9)]
+    circuit = transpiled(gates, 9, basis, 1)
+    assert wires_of(clusters(circuit, zeros=True)) == {6: 3}
+    assert sum(wires_of(clusters(circuit)).values()) > 3
+
+
+@pytest.mark.parametrize("basis", BASES)
+def test_dense_blocks_on_three_wires_come_back(basis: tuple[str, ...]) -> None:
+    """A matrix on three wires that was taken apart is one again, and is all there is but for turns at the end."""
+    rng = np.random.default_rng(4)
+    on = [(0, 1, 2), (3, 4, 5), (2, 3, 1), (5, 0, 4), (4, 2, 5)]
+    circuit = transpiled([Gate("unitary", wires, matrix=haar(rng, 3)) for wires in on], 6, basis, 1)
+    assert wires_of(clusters(circuit)) == {3: len(on)}
+
+
+def test_a_form_of_too_many_rotations_has_clusters() -> None:
+    """Where a form is given up since it is dense, many gates on the same three wires are clusters, and nothing else."""
+    rng = np.random.default_rng(5)
+    on = [tuple(rng.permutation(6)[:3].tolist()) for _ in range(12)]
+    circuit = transpiled([Gate("unitary", wires, matrix=haar(rng, 3)) for wires in on], 6, BASES[1], 1)
+    written = written_out(circuit, manner=Manner.CLUSTERS)
+    assert written
+    assert written.manner is Manner.CLUSTERS
+    assert wires_of(written)[3] == len(on)
+    assert written.again(Manner.LOCAL, WritingLimits(200)) is None
+
+
+def test_where_there_are_no_clusters_nothing_is_written() -> None:
+    """Rotations of pairs on a ring are no clusters; nor is a circuit of which a form is given up for being dense."""
+    ring = [Gate("rzz", (wire, (wire + 1) % 8), (0.3,)) for wire in range(8)] + turns(8)
+    written = written_out(transpiled(ring * 3, 8, BASES[1], 1))
+    assert written
+    assert written.again(Manner.CLUSTERS, WritingLimits()) is None
+    rng = np.random.default_rng(6)
+    pairs = [tuple(rng.permutation(8)[:2].tolist()) for _ in range(60)]
+    dense = transpiled([Gate("unitary", wires, matrix=haar(rng, 2)) for wires in pairs], 8, BASES[1], 1)
+    assert written_out(dense, manner=Manner.CLUSTERS) is None
+
+
+def test_what_varies_stays_between_clusters() -> None:
+    """A rotation by an angle that differs among bindings is one for all of them, and clusters around it are found."""
+    angles = np.array([0.3, 1.4, -2.0])
+    builder = ParameterSweepBuilder(4, 0)
+    for wires in ((0, 1, 2), (1, 2, 3)):
+        a, b, c = wires
+        for wire in range(4):
+            builder.gate("h", [wire]).gate("ry", [wire], 0.4)
+        builder.gate("h", [c])
+        for control in (b, a, b, a):  # a Toffoli in eighth turns
+            builder.gate("cx", [control, c]).gate("tdg" if control == b else "t", [c])
+        builder.gate("t", [b]).gate("h", [c]).gate("cx", [a, b]).gate("t", [a]).gate("tdg", [b]).gate("cx", [a, b])
+        builder.gate("rzz", [0, 3], angles)
+    sweep = builder.sweep(len(angles))
+    operands = sweep.operands(np.arange(len(angles)))
+    structure = sweep.template.structure
+    written = written_out(Circuit.of_structure(structure, operands), manner=Manner.CLUSTERS)
+    assert written
+    assert wires_of(written)[3] == 2
+    psi = np.random.default_rng(7).normal(size=16) + 0j
+    for k in range(len(angles)):
+        one = operands[k : k + 1]
+        expected = reference.simulate(Circuit.of_structure(structure, one), psi)
+        assert np.abs(reference.simulate(written.circuit(one), psi) - expected).max() < 1e-12
+
+
+_GATES = st.sampled_from(["ccx", "many", "h", "sx", "rz", "cx", "cz", "rzz", "unitary"])
+
+
+@settings(max_examples=40)
+@given(st.lists(st.tuples(_GATES, st.integers(0, 1 << 20)), min_size=3, max_size=14), st.booleans(), st.integers(0, 9))
+def test_drawn_gates_on_few_wires_are_what_is_written(drawn: list[tuple[str, int]], zeros: bool, way: int) -> None:
+    """Whatever gates a transpiler takes apart, what is written of clusters does the same, if they are all or none."""
+    gates = []
+    for name, seed in drawn:
+        rng = np.random.default_rng(seed)
+        wires = tuple(rng.permutation(6).tolist())
+        if name == "many":
+            gates.append(Gate(MANY_CONTROLS, wires[: 3 + seed % 4]))
+        elif name == "unitary":
+            gates.append(Gate(name, wires[:3], matrix=haar(rng, 3)))
+        else:
+            angles = (float(rng.uniform(-4, 4)),) if name in ("rz", "rzz") else ()
+            number = 3 if name == "ccx" else 2 if name in ("cx", "cz", "rzz") else 1
+            gates.append(Gate(name, wires[:number], angles))
+    with thresholds.instead(clustered_percent=0):
+        clusters(transpiled(gates, 6, BASES[way % len(BASES)], way % 2), zeros=zeros)
