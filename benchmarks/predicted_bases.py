@@ -30,7 +30,7 @@ from qsim_ex.circuit.ops import Unitary
 from qsim_ex.devices.memory import state_bytes
 from qsim_ex.planning.cost.rates import cpu_rates
 from qsim_ex.planning.planner import make_plan
-from qsim_ex.planning.written import Manner, WritingLimits, written_out
+from qsim_ex.planning.written.out import Manner, WritingLimits, written_out
 from qsim_ex.steps import Layout
 from qsim_ex.steps.compiled import arrays_of
 from qsim_ex_provider.translation.circuits import translate

@@ -25,7 +25,7 @@ from qsim_ex.circuit.circuit import Circuit
 from qsim_ex.circuit.ops import Unitary
 from qsim_ex.planning.cost.summary import summary
 from qsim_ex.planning.planner import make_plan
-from qsim_ex.planning.written import Manner, WritingLimits, written_out
+from qsim_ex.planning.written.out import Manner, WritingLimits, written_out
 from qsim_ex.steps import Layout
 from tools.golden_counts import FAMILIES, MACHINES
 

@@ -13,7 +13,7 @@ from qsim_ex.circuit.builder import CircuitBuilder
 from qsim_ex.circuit.observables import PauliString, PauliSum
 from qsim_ex.circuit.ops import Op
 from qsim_ex.planning.behind import before
-from qsim_ex.planning.written import written_out
+from qsim_ex.planning.written.out import written_out
 from tools.golden_counts import FAMILIES
 
 N = 3

@@ -19,7 +19,7 @@ from qsim_ex.deployment.hypothetical import assign_hypothetical
 from qsim_ex.devices.hypothetical import HypotheticalGpu
 from qsim_ex.execution.prepare import plans_of
 from qsim_ex.options import Options
-from qsim_ex.planning.written import Manner, WrittenCircuit
+from qsim_ex.planning.written.out import Manner, WrittenCircuit
 from qsim_ex.program.divide import program_of
 from qsim_ex.program.program import Program
 from qsim_ex.run import looks, tried

@@ -15,7 +15,7 @@ from benchmarks.forms import transpiled
 from qsim_ex import Circuit, CircuitBuilder, PauliSum, Simulator, reference
 from qsim_ex.circuit.ops import Op, When
 from qsim_ex.circuit.structure import structure_of
-from qsim_ex.planning.written import Manner, WrittenCircuit
+from qsim_ex.planning.written.out import Manner, WrittenCircuit
 from qsim_ex.run import candidates, pipeline
 from qsim_ex.run.looks import Look
 from qsim_ex.run.where import Where

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from qsim_ex.circuit.parameters import pullback
-from qsim_ex.planning import written_numbers
+from qsim_ex.planning.written import numbers as written_numbers
 from qsim_ex.run.gradients import density as gradient_density
 from qsim_ex.run.gradients import gradient, reversed_plan
 from qsim_ex.run.gradients import task as gradient_task

@@ -26,7 +26,7 @@ from qsim_ex.observe import joint, sampling
 from qsim_ex.placement import index_bits, migrated
 from qsim_ex.placement.batch import Batch
 from qsim_ex.placement.exchange.links import Links
-from qsim_ex.planning.written_numbers import Combinations, Complex, Numbers, WrittenNumbers
+from qsim_ex.planning.written.numbers import Combinations, Complex, Numbers, WrittenNumbers
 from qsim_ex.program import divide, division, live, parts, separate
 from qsim_ex.program import kraus as engine_chance
 from qsim_ex.program.basic_block import BasicBlock

@@ -79,7 +79,7 @@ def check_form(case: Case) -> str | None:
     """The form does what gates do by definition, on zeros or not, written out or not, and is one in other words."""
     from qsim_ex import CircuitBuilder, reference
     from qsim_ex.planning.form import form_of
-    from qsim_ex.planning.written import Manner, written_out
+    from qsim_ex.planning.written.out import Manner, written_out
 
     made = filled(CircuitBuilder(case.wires), case).build()
     zeros, oracle = case.ask["zeros"], Oracle(case.wires)
@@ -126,8 +126,8 @@ def check_written(case: Case) -> str | None:
     from qsim_ex import Circuit, reference
     from qsim_ex.circuit.parameters.bindings import Bindings
     from qsim_ex.circuit.parameters.sweep import ParameterSweepBuilder
-    from qsim_ex.planning.written import Manner, written_out
-    from qsim_ex.planning.written_bindings import WrittenBindings
+    from qsim_ex.planning.written.bindings import WrittenBindings
+    from qsim_ex.planning.written.out import Manner, written_out
 
     numbers, start = values_of(case), vector(case.wires, case.ask["seed"])
     builder = filled(ParameterSweepBuilder(case.wires, 0), case, None, list(numbers.T.copy()))

@@ -29,9 +29,7 @@ LONG: Mapping[str, int] = {
 }
 """Files that are longer and no table: one class each, which a noun would have to be found in; none may grow."""
 
-PREFIXES: Mapping[str, str] = {
-    f"{ENGINE}planning/written": "what is written in place of a circuit, and its three tables",
-}
+PREFIXES: Mapping[str, str] = {}
 """Folder and prefix of more files than `PREFIX`, and why they are no folder of their own."""
 
 

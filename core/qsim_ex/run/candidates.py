@@ -1,6 +1,6 @@
 """What may run in place of bindings of a structure: what is written out of the gates that it begins with.
 
-One circuit is written for all bindings (`planning.written_bindings`); where there is none, that of one binding is
+One circuit is written for all bindings (`planning.written.bindings`); where there is none, that of one binding is
 written for it alone. First comes what is written soon: the form, if it has so few rotations that these are planned
 sooner than the gates are, else what stands between the gates. Other manners are written when they are asked for.
 """
@@ -20,10 +20,10 @@ from qsim_ex.circuit.parameters.bindings import Bindings
 from qsim_ex.circuit.structure import Structure, structure_of
 from qsim_ex.planning.compiled import MOST_WIRES
 from qsim_ex.planning.form import UNBOUNDED
-from qsim_ex.planning.writer import WrittenParts
-from qsim_ex.planning.written import Manner, WritingLimits, WrittenCircuit
-from qsim_ex.planning.written import written_out as write
-from qsim_ex.planning.written_bindings import WrittenBindings
+from qsim_ex.planning.written.bindings import WrittenBindings
+from qsim_ex.planning.written.out import Manner, WritingLimits, WrittenCircuit
+from qsim_ex.planning.written.out import written_out as write
+from qsim_ex.planning.written.writer import WrittenParts
 from qsim_ex.run.tried import few_rotations
 
 AS = "as Pauli rotations"

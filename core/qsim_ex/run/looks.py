@@ -20,7 +20,7 @@ from qsim_ex.errors import Cancelled
 from qsim_ex.kernels.background import Background, process_ends
 from qsim_ex.kernels.host import cores
 from qsim_ex.planning.compiled import cancelled_by
-from qsim_ex.planning.written import Manner, WritingLimits, WrittenCircuit
+from qsim_ex.planning.written.out import Manner, WritingLimits, WrittenCircuit
 from qsim_ex.program.program import Program
 from qsim_ex.run.beside import Begun, SideThreads
 from qsim_ex.run.candidates import candidates, gates_of, most_rotations

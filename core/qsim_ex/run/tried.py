@@ -14,7 +14,7 @@ from typing import NamedTuple
 from qsim_ex import thresholds
 from qsim_ex.circuit.structure import Structure
 from qsim_ex.planning.form import UNBOUNDED
-from qsim_ex.planning.written import Manner, WrittenCircuit
+from qsim_ex.planning.written.out import Manner, WrittenCircuit
 
 _SETTLED = 10**6
 """Microseconds of all runs of a circuit from which on its kernels are worth being compiled anew."""

@@ -20,7 +20,7 @@ from qsim_ex.errors import Cancelled, NotSupported, OutOfMemory
 from qsim_ex.native.library import function
 from qsim_ex.planning.compiled import cancelled_by
 from qsim_ex.planning.form import Form, form_of, label
-from qsim_ex.planning.written import written_out
+from qsim_ex.planning.written.out import written_out
 from tools.fuzz.form_oracle import apply_form
 from tools.golden_counts import FAMILIES
 

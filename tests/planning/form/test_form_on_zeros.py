@@ -14,7 +14,7 @@ from qsim_ex.circuit.builder import CircuitBuilder
 from qsim_ex.circuit.circuit import Circuit
 from qsim_ex.circuit.parameters.sweep import ParameterSweepBuilder
 from qsim_ex.planning.form import form_of
-from qsim_ex.planning.written import Manner, written_out
+from qsim_ex.planning.written.out import Manner, written_out
 from tools.fuzz.form_oracle import apply_form
 from tools.golden_counts import FAMILIES
 

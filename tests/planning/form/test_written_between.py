@@ -11,7 +11,7 @@ from benchmarks.gates import Gate
 from qsim_ex import reference
 from qsim_ex.circuit.circuit import Circuit
 from qsim_ex.circuit.ops import Op
-from qsim_ex.planning.written import Manner, WritingLimits, written_out
+from qsim_ex.planning.written.out import Manner, WritingLimits, written_out
 from tools.golden_counts import FAMILIES
 
 BASES = (("rz", "sx", "x", "cx"), ("rz", "sx", "x", "cz"), ("r", "cz"), ("u", "cz"))

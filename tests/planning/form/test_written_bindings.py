@@ -14,10 +14,10 @@ from qsim_ex.circuit.builder import CircuitBuilder
 from qsim_ex.circuit.circuit import Circuit
 from qsim_ex.circuit.gates import GATES
 from qsim_ex.circuit.parameters.bindings import Bindings
-from qsim_ex.planning.writer import WrittenParts
-from qsim_ex.planning.written import WrittenCircuit, written_out
-from qsim_ex.planning.written_bindings import WrittenBindings
-from qsim_ex.planning.written_numbers import WrittenNumbers
+from qsim_ex.planning.written.bindings import WrittenBindings
+from qsim_ex.planning.written.numbers import WrittenNumbers
+from qsim_ex.planning.written.out import WrittenCircuit, written_out
+from qsim_ex.planning.written.writer import WrittenParts
 
 WIRES = 4
 

@@ -16,7 +16,7 @@ from qsim_ex import reference, thresholds
 from qsim_ex.circuit.builder import CircuitBuilder
 from qsim_ex.circuit.circuit import Circuit
 from qsim_ex.circuit.ops import Op
-from qsim_ex.planning.written import Manner, WritingLimits, written_out
+from qsim_ex.planning.written.out import Manner, WritingLimits, written_out
 from tools.golden_counts import FAMILIES
 
 BASES = (("rz", "sx", "x", "cx"), ("rz", "sx", "x", "cz"), ("r", "cz"), ("rx", "ry", "rz", "rzz"), ("u", "cz"))

@@ -15,7 +15,7 @@ from support.held import Hold
 from benchmarks.gradient_circuits import CIRCUITS
 from qsim_ex import ParameterSweepBuilder, Simulator, thresholds
 from qsim_ex.circuit.parameters.sweep import ParameterSweep
-from qsim_ex.planning.written import Manner
+from qsim_ex.planning.written.out import Manner
 from qsim_ex.run.gradients import written as under_test
 from tools.fuzz.thresholds import WRITTEN
 

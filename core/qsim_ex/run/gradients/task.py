@@ -24,7 +24,7 @@ from qsim_ex.options import Options
 from qsim_ex.placement.base import Tick
 from qsim_ex.planning.coefficients.pullback import LEFT_OUT, depending, pull_back
 from qsim_ex.planning.compiled import CANCEL
-from qsim_ex.planning.written_numbers import WrittenNumbers
+from qsim_ex.planning.written.numbers import WrittenNumbers
 from qsim_ex.precision import AmplitudeDtype
 from qsim_ex.run.gradients.targets import Complex, Rows, Target
 from qsim_ex.run.gradients.trajectories import ChosenRows

@@ -21,8 +21,8 @@ from qsim_ex.circuit.structure import Structure, structure_of
 from qsim_ex.devices.base import Batches
 from qsim_ex.planning.coefficients.pullback import LEFT_OUT
 from qsim_ex.planning.compiled import MOST_WIRES
-from qsim_ex.planning.written import Manner, WritingLimits, WrittenCircuit
-from qsim_ex.planning.written_bindings import WrittenBindings
+from qsim_ex.planning.written.bindings import WrittenBindings
+from qsim_ex.planning.written.out import Manner, WritingLimits, WrittenCircuit
 from qsim_ex.run.candidates import most_rotations, written_bindings
 from qsim_ex.run.gradients.reversed_plan import reverses
 from qsim_ex.run.gradients.states import forward_plan

@@ -20,7 +20,7 @@ from qsim_ex.circuit.ops import Op
 from qsim_ex.circuit.parameters.bindings import Bindings
 from qsim_ex.circuit.structure import Structure
 from qsim_ex.planning.compiled import check_cancelled
-from qsim_ex.planning.written import WrittenCircuit
+from qsim_ex.planning.written.out import WrittenCircuit
 
 Operands = NDArray[np.complex128]
 

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from qsim_ex.circuit.derivatives import add_at
-from qsim_ex.planning.written_rotations import RotationEntries
+from qsim_ex.planning.written.rotations import RotationEntries
 
 Complex = NDArray[np.complex128]
 Floats = NDArray[np.float64]

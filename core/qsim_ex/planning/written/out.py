@@ -1,7 +1,7 @@
 """What is written out of a circuit's form: gates that do the same, in whatever basis the circuit was written.
 
 One circuit is written for all bindings whose matrices have what those that were looked at have in common. Its numbers
-are sums of phases of the circuit's (`planning.written_numbers`), so new bindings need nothing new.
+are sums of phases of the circuit's (`written.numbers`), so new bindings need nothing new.
 """
 
 from __future__ import annotations
@@ -16,16 +16,16 @@ from typing import NamedTuple, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from qsim_ex.circuit.builder import CircuitBuilder
 from qsim_ex.circuit.circuit import Circuit
-from qsim_ex.circuit.ops import ALWAYS, Entry, Op, When, mask_of, wires_of
+from qsim_ex.circuit.ops import Op
 from qsim_ex.circuit.structure import Structure, structure_of
 from qsim_ex.native.library import address, function
 from qsim_ex.planning.form import TOLERANCE, UNBOUNDED, FormInMaking, begun
-from qsim_ex.planning.writer import Writer, WrittenParts, phases
-from qsim_ex.planning.written_matrices import MATRIX, WrittenMatrices
-from qsim_ex.planning.written_numbers import Combinations, Complex, WrittenNumbers
-from qsim_ex.planning.written_rotations import Condition, RotationEntries, RotationPart, rotation
+from qsim_ex.planning.written.matrices import MATRIX, WrittenMatrices
+from qsim_ex.planning.written.numbers import Combinations, Complex, WrittenNumbers
+from qsim_ex.planning.written.rotations import Condition, RotationEntries, RotationPart, rotation
+from qsim_ex.planning.written.structure import ROTATION, constants, structure_of_gates
+from qsim_ex.planning.written.writer import Writer, WrittenParts, phases
 
 Integers = NDArray[np.int64]
 
@@ -184,7 +184,7 @@ class _Gates:
         varies = np.isin(np.arange(count + 1), places[:, 0])
         eighths = _eighths(gates, angles[:-1], varies[:-1])
         angles[-1] -= angles[:-1][eighths > 0].sum() / 2
-        numbered = np.append((gates[:, 0] >= _ROTATION) & (gates[:, 0] < MATRIX) & (eighths == 0), True)
+        numbered = np.append((gates[:, 0] >= ROTATION) & (gates[:, 0] < MATRIX) & (eighths == 0), True)
         rows = np.cumsum(numbered) - 1  # of the angles, and of the global phase
         constant = np.flatnonzero(numbered)
         sums = Combinations.of(
@@ -194,13 +194,13 @@ class _Gates:
         )
         last = int(function("writer_last")(writer))
         parts = list(_parts(gates, angles, varies, writing.conditions()))
-        matrices = WrittenMatrices.of(gates, writing.entries(), len(_constants()))
-        structure, begin = _structure(made.num_wires, gates.tolist(), eighths.tolist(), parts, matrices, last)
+        matrices = WrittenMatrices.of(gates, writing.entries(), len(constants()))
+        structure, begin = structure_of_gates(made.num_wires, gates.tolist(), eighths.tolist(), parts, matrices, last)
         entries = RotationEntries.of(
             (row, part) for row, number in enumerate(constant[:-1].tolist()) for part in parts[number]
         )
-        constants = np.concatenate([_constants(), matrices.numbers])
-        numbers = WrittenNumbers(self._operands, *phases(made), self._tolerance, sums, entries, constants)
+        known = np.concatenate([constants(), matrices.numbers])
+        numbers = WrittenNumbers(self._operands, *phases(made), self._tolerance, sums, entries, known)
         writing.free()
         return WrittenParts(structure, numbers, begin)
 
@@ -212,7 +212,7 @@ def _parts(
     halves = np.where((np.abs(np.abs(angles) - np.pi) < TOLERANCE) & ~varies, np.sign(angles), 0).astype(np.int64)
     at = 0
     for (kind, z, x, number), half in zip(gates.tolist(), halves.tolist(), strict=False):
-        if kind < _ROTATION or kind >= MATRIX:
+        if kind < ROTATION or kind >= MATRIX:
             yield ()
         else:
             under = tuple(conditions[at : at + number])
@@ -224,93 +224,6 @@ def _eighths(gates: Integers, angles: NDArray[np.float64], varies: NDArray[np.bo
     """Return for each gate that is a phase of a parity by an odd multiple of π/4 that multiple, modulo 8; else 0."""
     turns = angles / (np.pi / 4)
     near = np.rint(turns).astype(np.int64)
-    known = (gates[:, 0] == _ROTATION) & (gates[:, 2] == 0) & ~varies & (np.abs(turns - near) < TOLERANCE)
+    known = (gates[:, 0] == ROTATION) & (gates[:, 2] == 0) & ~varies & (np.abs(turns - near) < TOLERANCE)
     found: Integers = np.where(known & (near % 2 == 1), near % 8, 0)
     return found
-
-
-_GATES = ("h", "s", "sdg", "x", "z", "cx", "cz", "swap")
-_ON_TWO = ("cx", "cz", "swap")
-_EIGHTHS = ("t", "p_3_eighths", "p_5_eighths", "tdg")
-_ROTATION = len(_GATES)
-
-
-@lru_cache(maxsize=1)
-def _models() -> Circuit:
-    """Return a circuit with one gate of each kind, a phase of a parity, and a global phase."""
-    builder = CircuitBuilder(2)
-    for name in _GATES:
-        builder.gate(name, (0, 1) if name in _ON_TWO else (0,))
-    builder.global_phase(1.0)
-    for name in _EIGHTHS:
-        builder.gate(name, (0,))
-    return builder.build()
-
-
-@lru_cache(maxsize=1)
-def _constants() -> Complex:
-    """Return the operands of all gates without angles: those of the models, and behind them 1 and each eighth turn."""
-    known = _models().operands[0]
-    turned = [known[cast(Op, one).operand] for one in _models().instructions[_ROTATION + 1 :]]
-    return np.concatenate([known, *([1, phase] for phase in turned)])
-
-
-@lru_cache(maxsize=1 << 10)
-def _eighth(turns: int, mask: int) -> Op:
-    """Return the phase of a parity by an odd number of eighth turns, which is known to the planner."""
-    number = turns // 2
-    model = cast(Op, _models().instructions[_ROTATION + 1 + number])
-    if mask.bit_count() == 1:
-        return model._replace(when=When(mask, mask))
-    place = _models().operands.shape[1] + 2 * number
-    return Op((), (mask,), ALWAYS, bytes([Entry.ONE]) + model.pattern, place, model.name)
-
-
-@lru_cache(maxsize=1 << 14)
-def _placed(kind: int, wires: tuple[int, ...]) -> Op:
-    """Return a gate on some wires; its numbers are those of the model, so that equal gates are one object."""
-    model = cast(Op, _models().instructions[kind])
-
-    def moved(mask: int) -> int:
-        return mask_of(tuple(wires[wire] for wire in wires_of(mask)))
-
-    return model._replace(
-        mixes=tuple(wires[wire] for wire in model.mixes),
-        reads=tuple(map(moved, model.reads)),
-        when=When(moved(model.when.mask), moved(model.when.value)),
-    )
-
-
-def _structure(
-    num_wires: int,
-    gates: list[list[int]],
-    eighths: list[int],
-    parts: list[tuple[RotationPart, ...]],
-    matrices: WrittenMatrices,
-    last: int,
-) -> tuple[Structure, int]:
-    """Return the structure of gates as native code writes them (`Gate` in planner/form/write/writer.hpp), and a phase.
-
-    eighths: see `_eighths`. parts: see `_parts`. matrices: those among the gates. last: the number of the gate with
-    which the operator at the end begins, whose place is returned, too.
-    """
-    models, ops, new = _models(), list[Op](), tuple.__new__  # a named tuple's `_replace` takes five times as long
-    phase = cast(Op, models.instructions[_ROTATION])
-    place, begin, given = len(_constants()) + len(matrices.numbers), 0, iter(matrices.ops)
-    for number, ((kind, wire, mask, _), turns) in enumerate(zip(gates, eighths, strict=True)):
-        begin = len(ops) if number == last else begin
-        if turns:
-            ops.append(_eighth(turns, wire))
-        elif kind >= MATRIX:
-            ops.append(next(given))
-        elif kind >= _ROTATION:
-            for part in parts[number]:
-                mixes, reads, when, pattern, _, name, unitary = part.op
-                ops.append(new(Op, (mixes, reads, when, pattern, place, name, unitary)))
-                place += len(pattern)
-        elif _GATES[kind] in _ON_TWO:
-            ops += [_placed(kind, (wire, other)) for other in wires_of(mask)]
-        else:
-            ops += [_placed(kind, (other,)) for other in wires_of(mask)]
-    whole = structure_of(num_wires, 0, (*ops, phase._replace(operand=place)))
-    return whole, begin if last < len(gates) else len(ops)
