@@ -15,14 +15,19 @@ from qsim_ex.placement.single import Single
 from qsim_ex.steps.layout import Layout
 
 
+def real():
+    """The real GPU; a test skips itself where there is none."""
+    try:
+        return GpuDevice()
+    except (DeviceError, MissingPackage) as error:
+        pytest.skip(str(error))
+
+
 @pytest.fixture(scope="module", params=["emulated", "backwards", pytest.param("real", marks=pytest.mark.gpu)])
 def gpu(request):
     """An emulated GPU, one whose threads take turns in the other order, and the real one."""
     if request.param == "real":
-        try:
-            return GpuDevice()
-        except (DeviceError, MissingPackage) as error:
-            pytest.skip(str(error))
+        return real()
     runtime = EmulatedRuntime()
     runtime.backwards = request.param == "backwards"
     return GpuDevice.on(runtime)
@@ -121,7 +126,7 @@ def test_amplitudes_on_high_bits_are_few(bits, searched):
 @pytest.mark.gpu
 def test_a_large_state_has_the_shots_of_sums_on_the_host(dtype):
     """Shots of 24 wires are those that sums on the host and searches behind prefixes give."""
-    gpu = GpuDevice()
+    gpu = real()
     psi, numbers = random_state(5, 24, dtype), np.sort(sampling.uniforms(5, 0, 1000))
     for layout in layouts_of(24):
         state = in_layout(gpu, psi, layout)

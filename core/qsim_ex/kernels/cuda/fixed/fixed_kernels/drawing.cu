@@ -87,7 +87,7 @@ __device__ __forceinline__ unsigned fallen(Block& block, const Weight& weight, c
     return block.at;
 }
 
-extern "C" __global__ void __launch_bounds__(MEMBERS) draw_shots(
+extern "C" __global__ void __launch_bounds__(MEMBERS, 4) draw_shots(
     const mem* state,
     const double* weights,
     const double* totals,
