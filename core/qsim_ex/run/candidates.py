@@ -34,18 +34,20 @@ _READ = 6
 is written of them. A turn and CX are three each, and a dense matrix on two wires is 15."""
 
 
-def candidates(structure: Structure, bound: Bindings, *, alone: bool) -> Iterator[tuple[WrittenCircuit, str]]:
+def candidates(
+    structure: Structure, bound: Bindings, *, alone: bool, few: bool = False
+) -> Iterator[tuple[WrittenCircuit, str]]:
     """Yield what may run in place of some bindings, and how it is written: for all bindings, or for this one alone.
 
-    alone: leave out what is written for all.
+    alone: leave out what is written for all. few: only what has so few rotations that it is planned sooner.
     """
     gates = gates_of(structure)
-    known = written_bindings(structure, gates)
+    known = written_bindings(structure, gates, few=few)
     if not alone and (written := known.of(bound)):
         yield written, AS
     if bound.count > 1 or known.compares_nothing:
         return
-    if written := _alone(structure, gates, bound.operands(0, 1).tobytes()):
+    if written := _alone(structure, gates, bound.operands(0, 1).tobytes(), few=few):
         yield written, AS_ONE
 
 
@@ -70,26 +72,30 @@ def gates_of(structure: Structure) -> int:
 
 
 @lru_cache(maxsize=32)  # each with numbers of a few of its bindings
-def written_bindings(structure: Structure, gates: int) -> WrittenBindings:
-    """Return what is written out of the gates that a structure begins with."""
-    only = structure_of(structure.num_qubits, 0, structure.instructions[:gates])
-    return WrittenBindings(only, partial(_written, structure, gates))
+def written_bindings(structure: Structure, gates: int, *, few: bool = False) -> WrittenBindings:
+    """Return what is written out of the gates that a structure begins with; few: see `candidates`."""
+    return WrittenBindings(_beginning(structure, gates), partial(_written, structure, gates, few))
 
 
 @lru_cache(maxsize=8)  # each with all numbers of its circuit
-def _alone(structure: Structure, gates: int, operands: bytes) -> WrittenCircuit | None:
+def _alone(structure: Structure, gates: int, operands: bytes, *, few: bool) -> WrittenCircuit | None:
     """Return what is written for one binding alone."""
     numbers: NDArray[np.complex128] = np.frombuffer(operands, dtype=np.complex128)[None]
-    only = structure_of(structure.num_qubits, 0, structure.instructions[:gates])
-    return _written(structure, gates, Circuit.of_structure(only, numbers))
+    return _written(structure, gates, few, Circuit.of_structure(_beginning(structure, gates), numbers))
 
 
-def _written(structure: Structure, gates: int, given: Circuit) -> WrittenCircuit | None:
+def _beginning(structure: Structure, gates: int) -> Structure:
+    """Return the gates that a structure begins with; not as the one object of these, since nobody else asks for it."""
+    whole = gates == len(structure.instructions) and not structure.num_clbits
+    return structure if whole else Structure(structure.num_qubits, 0, structure.instructions[:gates])
+
+
+def _written(structure: Structure, gates: int, few: bool, given: Circuit) -> WrittenCircuit | None:
     """Return what is written soon of gates, with all that stands behind them; None if it cannot be."""
     dense, usual = thresholds.now.gates_of_a_rotation, most_rotations(structure)
-    few = min((most for most in (usual, few_rotations(gates)) if most != UNBOUNDED), default=UNBOUNDED)
-    found = write(given, limits=WritingLimits(few), zeros=True) if few else None
-    if found is None:
+    most = min((most for most in (usual, few_rotations(gates)) if most != UNBOUNDED), default=UNBOUNDED)
+    found = write(given, limits=WritingLimits(most), zeros=True) if most else None
+    if found is None and not few:
         limits = WritingLimits(usual, read=_READ * gates // dense if dense else UNBOUNDED)
         found = write(given, limits=limits, manner=Manner.BETWEEN, zeros=True)
     return found and _WithEnd(structure, gates)(found)

@@ -33,8 +33,12 @@ Planned = Callable[[Circuit], tuple[Program, Sequence[Plan]]]
 _SWEEP = 20
 """Gates of a sweep, of which most have more: how long a run may take before it is planned."""
 
+_AHEAD = 4
+"""How many times as long as planning a circuit a run may take at least, if it is looked before that is known."""
+
 _LONG = 10_000
-"""Microseconds of planning a circuit from which on it is looked first whether something is planned sooner."""
+"""Microseconds of planning a circuit from which on it is looked first whether something is planned sooner; twice as
+many for short runs."""
 
 _WORTH = 0.8
 """How many times a run has to take as long as planning it for looking further within it."""
@@ -78,10 +82,11 @@ class Look:
         """Return what a first run takes, if that is not the circuit as it came; both are planned beside each other."""
         tried, count, planning = self._tried, self._bound.count, planning_of(self._gates)
         most = 1e6 * self._where.one_pass * count * self._gates / _SWEEP
-        long = planning >= _LONG
-        with SideThreads(self._threads if long or most >= thresholds.now.written_microseconds else 1) as beside:
+        short = most < max(thresholds.now.written_microseconds, _AHEAD * planning)
+        long = planning >= _LONG * (1 + short)
+        with SideThreads(1 if short and not long else self._threads) as beside:
             came = beside.begin(self._came, now=long)
-            first = beside.begin(lambda: next(self._candidates(), None))
+            first = beside.begin(lambda: next(self._candidates(few=short), None))
             option = beside.begin(lambda: self._promising(first.result()))
             sooner = long and (found := first.result()) is not None and is_sooner(found[0], planning)
             if sooner and (soon := option.result()) and 1e6 * soon.times.first * count <= planning:
@@ -91,7 +96,11 @@ class Look:
                 return self._stays()
             tried.looked, tried.gates = True, self._gates
             if 1e6 * times.first * count >= _WORTH * planning:
-                if (found := first.result()) is None:
+                found = first.result()
+                if found is None and short:
+                    found = next(self._candidates(), None)
+                    option = beside.begin(partial(self._promising, found), now=False)
+                if found is None:
                     return self._stays()
                 tried.gates = found[0].num_gates
                 if best := self._fastest_at_first(found, option, times):
@@ -192,8 +201,8 @@ class Look:
         self._tried.slower = self._bound.count == 1 or self._is_long(self._came().first)
         return None
 
-    def _candidates(self) -> Iterator[tuple[WrittenCircuit, str]]:
-        return candidates(self._structure, self._bound, alone=self._tried.alone)
+    def _candidates(self, *, few: bool = False) -> Iterator[tuple[WrittenCircuit, str]]:
+        return candidates(self._structure, self._bound, alone=self._tried.alone, few=few)
 
     def _came(self) -> Times:
         """Return the times of the circuit as it came."""
