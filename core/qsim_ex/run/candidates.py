@@ -117,7 +117,12 @@ class _WithEnd:
                 known[manner] = self(other)
             return known.get(manner)
 
-        return WrittenCircuit(gates.num_gates, gates.manner, again, partial(self._parts, gates))
+        def keep(manner: Manner) -> None:
+            for other in [one for one in known if one is not manner]:
+                known.pop(other, None)
+            gates.keep(manner)
+
+        return WrittenCircuit(gates.num_gates, gates.manner, again, partial(self._parts, gates), keep)
 
     def _parts(self, gates: WrittenCircuit) -> WrittenParts:
         structure, numbers, last = gates.parts

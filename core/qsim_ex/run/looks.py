@@ -176,7 +176,10 @@ class Look:
                 found = [option for one in begun if (option := one.result()) is not None]
             faster = [one for one in found if self._is_faster(one.times.later, came.later)]
             if alikes := [one for one in faster if one.times.first <= most]:
-                return self._taken(min(alikes, key=lambda one: one.times.later))
+                best = self._taken(min(alikes, key=lambda one: one.times.later))
+                written.keep(best.written.manner)
+                return best
+            written.keep(tried.chosen.manner if tried.chosen else written.manner)
             if faster or came.first > most:
                 tried.chosen = tried.chosen if came.first > most else None
                 return None

@@ -70,13 +70,14 @@ class WrittenCircuit:
 
     num_gates: how many there are, about. manner: in which it is written. again: writes the same in another manner; None
         if the form is more than some limits allow, or has blocks. made: makes the parts of what native code has
-        written, once, when one of them is asked for.
+        written, once, when one of them is asked for. keep: lets go of the form, and of what is kept in other manners.
     """
 
     num_gates: int
     manner: Manner
     again: Callable[[Manner, WritingLimits], WrittenCircuit | None] = field(repr=False)
     made: Callable[[], WrittenParts] = field(repr=False)
+    keep: Callable[[Manner], None] = field(repr=False)
 
     _kept: list[WrittenParts] = field(default_factory=list, init=False, repr=False)
     _lock: Lock = field(default_factory=Lock, init=False, repr=False)
@@ -167,7 +168,10 @@ class _Gates:
         writer = Writer(made, limits.microseconds, manner)
         if not writer.run():
             return None
-        return WrittenCircuit(writer.count(), manner, self, partial(self._read, writer))
+        return WrittenCircuit(writer.count(), manner, self, partial(self._read, writer), self._let_go)
+
+    def _let_go(self, _: Manner) -> None:
+        self.form = None
 
     def _made(self, most: int, *, only_read: bool = False) -> FormInMaking | None:
         made = begun(self._given, self._tolerance, most, self._zeros, only_read=only_read)
@@ -175,7 +179,7 @@ class _Gates:
 
     def _read(self, writing: Writer) -> WrittenParts:
         """Return what a writer has written."""
-        writer, made, count = writing.handle, writing.made, writing.count()
+        writer, made, count = writing.handle, cast(FormInMaking, writing.made), writing.count()
         gates, angles = np.empty((count, 4), dtype=np.int64), np.empty(count + 1)
         function("writer_write")(writer, address(gates), address(angles))
         multiples = int(function("writer_multiples")(writer))

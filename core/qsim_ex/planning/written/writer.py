@@ -32,7 +32,7 @@ class Writer:
 
     def __init__(self, made: FormInMaking, microseconds: int, manner: int) -> None:
         self._free = function("writer_free")
-        self.made = made
+        self.made: FormInMaking | None = made
         self.handle = function("writer_begin")(made.handle, microseconds, manner)
 
     def run(self) -> bool:
@@ -56,8 +56,8 @@ class Writer:
         return found
 
     def free(self) -> None:
-        """Give the memory back, once all has been read."""
-        handle, self.handle = self.handle, 0
+        """Give the memory back, once all has been read, that of the form included, if nobody else needs it."""
+        handle, self.handle, self.made = self.handle, 0, None
         if handle:
             self._free(handle)
 
