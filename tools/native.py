@@ -117,10 +117,10 @@ def build(architecture: str = "", output: Path | None = None, compiler: str = ""
 def objects(architecture: str, compiler: str, sanitize: str, *, tests: bool = False) -> list[Path]:
     """Compile what has changed, and return all objects of the library, or those of the tests alone."""
     folder = _folder(architecture, compiler, sanitize)
-    flags = [*FLAGS, *(STRICT if "clang" in (compiler or "clang") else ("-w",))]
-    flags += [f"-fsanitize={sanitize}", "-fno-omit-frame-pointer", "-g"] if sanitize else ["-g0"]
+    flags = [*FLAGS, *(STRICT if "clang" in (compiler or "clang") else ("-w", "-Wno-psabi"))]
+    flags += [f"-fsanitize={sanitize}", "-fno-omit-frame-pointer", "-g1"] if sanitize else ["-g0"]
     # Tests in C++ call kernels as Python does, with addresses of no type.
-    flags += ["-fno-sanitize=function"] if "undefined" in sanitize else []
+    flags += ["-fno-sanitize=function"] if "undefined" in sanitize and "clang" in compiler else []
     command, _ = _commands(architecture, compiler)
     version = _version(compiler)
     chosen = jobs_of_tests if tests else jobs
@@ -145,7 +145,9 @@ def build_tests(compiler: str = "", sanitize: str = "") -> Path:
     command, _ = _commands(architecture, compiler)
     program = _folder(architecture, compiler, sanitize) / "tests"
     own = [f"-fsanitize={sanitize}"] if sanitize else []
-    if sanitize == "thread":  # whose runtime for C++ has operators new and delete, which those of the library replace
+    if (
+        sanitize == "thread" and "clang" in compiler
+    ):  # whose runtime for C++ has operators new and delete, which those of the library replace
         own += ["--driver-mode=gcc", "-lstdc++", "-lm"]
     _run([*command, *map(str, made), *own, "-lpthread", "-o", str(program)])
     return program

@@ -1,7 +1,8 @@
-"""Run tests of the native library under clang's sanitizers: ``python -m tools.sanitize_native [TEST …]``.
+"""Run tests of the native library under a compiler's sanitizers: ``python -m tools.sanitize_native [TEST …]``.
 
-It builds the library with Debian's clang twice, once with AddressSanitizer and UBSan and once with ThreadSanitizer, and
-runs the tests with each: those in C++, and then those in Python. A finding ends the tests at once and is printed.
+It builds the library twice, by clang++ or ``--compiler g++``, once with AddressSanitizer and UBSan and once with
+ThreadSanitizer, and runs the tests with each: those in C++, and then those in Python, in ``--processes N`` that share
+the files of tests. A finding ends a process's tests at once and is printed.
 Needs: ``apt-get install clang doctest-dev``.
 """
 
@@ -19,7 +20,6 @@ from pathlib import Path
 from qsim_ex.native.library import instruction_sets
 from tools import native
 
-COMPILER = "clang++"
 TESTS = (
     "tests/devices/cpu",
     "tests/kernels/cpu",
@@ -85,40 +85,62 @@ sys.exit(pytest.main(["-q", "-x", "-p", "no:cacheprovider", "--capture=sys", "--
 """
 
 
-def launcher(sanitize: str, folder: Path) -> Path:
+def launcher(compiler: str, sanitize: str, folder: Path) -> Path:
     """Compile a Python whose process begins with the runtime of some sanitizers, as theirs have to."""
     source, made = folder / "python.cpp", folder / "python"
     source.write_text(LAUNCHER)
     config = sysconfig.get_config_vars()
     libraries = [f"-L{config['LIBDIR']}", f"-Wl,-rpath,{config['LIBDIR']}", f"-lpython{config['LDVERSION']}"]
     flags = [f"-fsanitize={sanitize}", "-rdynamic", f"-I{config['INCLUDEPY']}"]
-    command = [COMPILER, *flags, str(source), *libraries, "-ldl", "-lm", "-lutil", "-o", str(made)]
+    command = [compiler, *flags, str(source), *libraries, "-ldl", "-lm", "-lutil", "-o", str(made)]
     subprocess.run(command, check=True)
     return made
 
 
-def run(sanitize: str, tests: Sequence[str]) -> int:
+def started(compiler: str, sanitize: str, folder: Path) -> tuple[list[str], dict[str, str]]:
+    """Return the command of a Python that begins with the runtime of some sanitizers, and what its environment adds."""
+    if "clang" in compiler:
+        return [str(launcher(compiler, sanitize, folder))], {"PYTHONHOME": sys.base_prefix}
+    runtime = f"lib{SANITIZERS[sanitize]}.so"  # which is a library of its own with GCC
+    asked = subprocess.run([compiler, f"-print-file-name={runtime}"], check=True, capture_output=True, text=True)
+    return [sys.executable], {"LD_PRELOAD": asked.stdout.strip()}
+
+
+def shares(tests: Sequence[str], processes: int) -> list[list[str]]:
+    """Return the files of tests that each process runs; the tests as they are given, for one process."""
+    if processes == 1:
+        return [list(tests)]
+    files = [file for test in tests for file in ([test] if "test_" in test else sorted(Path(test).rglob("test_*.py")))]
+    largest = sorted(map(str, files), key=lambda file: -Path(file.partition("::")[0]).stat().st_size)
+    return [share for first in range(processes) if (share := largest[first::processes])]
+
+
+def run(compiler: str, sanitize: str, tests: Sequence[str], processes: int) -> int:
     """Build with some sanitizers and run tests; return the exit status."""
     folder = native.ROOT / "build" / SANITIZERS[sanitize]
-    library = native.build(output=folder / "libqsim_ex.so", compiler=COMPILER, sanitize=sanitize)
-    program = native.build_tests(COMPILER, sanitize)
+    library = native.build(output=folder / "libqsim_ex.so", compiler=compiler, sanitize=sanitize)
+    program = native.build_tests(compiler, sanitize)
     alone = {**os.environ, **OPTIONS, "ASAN_OPTIONS": OPTIONS["ASAN_OPTIONS"].replace("leaks=0", "leaks=1")}
     if status := subprocess.run(["setarch", "-R", str(program)], env=alone, check=False).returncode:
         return status
-    ours = (native.ROOT / "core", native.ROOT, native.ROOT / "tests", sysconfig.get_path("purelib"))
-    found = {"PYTHONHOME": sys.base_prefix, "PYTHONPATH": os.pathsep.join(map(str, ours))}
-    # ThreadSanitizer needs memory where it expects it, hence no random addresses.
-    command = ["setarch", "-R", str(launcher(sanitize, folder)), "-c", RUN, str(library), UNFIT]
+    python, own = started(compiler, sanitize, folder)
+    ours = (native.ROOT / "core", native.ROOT, native.ROOT / "tests", *filter(None, sys.path))
     suppressed = folder / "suppressed.txt"
     suppressed.write_text(SUPPRESSED)
-    environment = {**os.environ, **OPTIONS, **found}
+    environment = {**os.environ, **OPTIONS, "PYTHONPATH": os.pathsep.join(map(str, ours))}
     environment["TSAN_OPTIONS"] += f":suppressions={suppressed}"
+    # ThreadSanitizer needs memory where it expects it, hence no random addresses; setarch itself has no runtime.
+    added = [f"{name}={value}" for name, value in own.items()]
+    command = ["setarch", "-R", "env", *added, *python, "-c", RUN, str(library), UNFIT]
     best, *older = instruction_sets()
     status = 0
     for chosen, these in [(best, tests), *((one, OLDER) for one in older if tuple(tests) == TESTS)]:
         print(sanitize, chosen, *these, flush=True)
-        own = {**environment, "QSIM_EX_INSTRUCTION_SET": chosen}
-        status = max(status, subprocess.run([*command, *these], env=own, cwd=native.ROOT, check=False).returncode)
+        environment["QSIM_EX_INSTRUCTION_SET"] = chosen
+        begun = [
+            subprocess.Popen([*command, *share], env=environment, cwd=native.ROOT) for share in shares(these, processes)
+        ]
+        status = max(status, *(process.wait() for process in begun))
     return status
 
 
@@ -127,11 +149,14 @@ def main() -> int:
     parser = argparse.ArgumentParser(description="Run tests of the native library under sanitizers.")
     parser.add_argument("tests", nargs="*", default=TESTS, help="arguments for pytest")
     parser.add_argument("--only", choices=SANITIZERS, help="one choice of sanitizers; all by default")
+    parser.add_argument("--compiler", default="clang++", help="clang++ by default, or g++")
+    parser.add_argument("--processes", type=int, default=1, help="how many share the files of tests; 1 by default")
     given, others = parser.parse_known_args()
-    if shutil.which(COMPILER) is None:
-        parser.error(f"expected {COMPILER} on this machine; install it with: apt-get install clang")
+    if shutil.which(given.compiler) is None:
+        parser.error(f"expected {given.compiler} on this machine; install it with: apt-get install clang")
     chosen = [given.only] if given.only else list(SANITIZERS)
-    return max(run(sanitize, [*given.tests, *others]) for sanitize in chosen)
+    tests = [*given.tests, *others]
+    return max(run(given.compiler, sanitize, tests, given.processes) for sanitize in chosen)
 
 
 if __name__ == "__main__":
