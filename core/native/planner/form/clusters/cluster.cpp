@@ -126,7 +126,7 @@ void put_phases(const Cluster& of, const Beginning& beginning, Pieces& to) {
         to.carried(wires[k]) = local.before[k] * leading[k] * to.carried(wires[k]);
     for (const JointPhase& one : phases.joint) {
         Piece piece{phases.parities ? Piece::parity : Piece::where, 0, one.angle};
-        each(one.bits, [&](int bit) {
+        each(one.bits, [&, &wires = wires](int bit) {
             const Mask wire = unit(wires[static_cast<std::size_t>(bit)]);
             piece.wires |= wire;
             if (one.values >> bit & 1) piece.values |= wire;
