@@ -34,7 +34,8 @@ _SWEEP = 20
 """Gates of a sweep, of which most have more: how long a run may take before it is planned."""
 
 _AHEAD = 4
-"""How many times as long as planning a circuit a run may take at least, if it is looked before that is known."""
+"""A run is short if it may take less than so many times as long as planning its circuit. Before a short one is planned,
+only few rotations are looked for."""
 
 _LONG = 10_000
 """Microseconds of planning a circuit from which on it is looked first whether something is planned sooner; twice as

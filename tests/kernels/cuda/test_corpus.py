@@ -247,7 +247,7 @@ def test_sweeps_of_gradients_compile_without_spilling():
 
 
 def test_sweeps_of_gradients_with_all_that_is_seldom_compile():
-    """The kernels of gradients that call a function compile; in and around it they keep 1,700 bytes aside."""
+    """The kernels of gradients that call a function compile; it spills at most 1,700 bytes."""
     for precision in PRECISIONS.values():
         (by_value, _) = (text for text in adjoint.texts(precision) if text not in adjoint.shipped(precision))
         assert spilled(by_value.code, 90) <= 1700
