@@ -218,13 +218,19 @@ inline const std::vector<char> any_phase{one, complex_};
 inline const std::vector<char> eighth_turns{one,       eighth,       unit_imag,           three_eighths,
                                             minus_one, minus_eighth, minus_three_eighths, minus_unit_imag};
 
+// A flip under a condition, drawn in one order with every compiler: each may evaluate arguments in its own.
+inline Piece drawn_cx(Drawn& drawn, int target) {
+    const int control = drawn.other(target);
+    return drawn.cx(control, target, drawn.below(2));
+}
+
 // Returns work of which a quarter is CX, which change the frame alone.
 inline std::vector<Piece> work_with_cx(Drawn& drawn, int count) {
     std::vector<Piece> work;
     for (int k = 0; k < count; ++k) {
         const int target = drawn.bit();
         switch (drawn.below(4)) {
-            case 0: work.push_back(drawn.cx(drawn.other(target), target, drawn.below(2))); break;
+            case 0: work.push_back(drawn_cx(drawn, target)); break;
             case 1: work.push_back(drawn.turn(target)); break;
             case 2: work.push_back(drawn.x(target)); break;
             default: work.push_back(drawn.phases(any_phase));

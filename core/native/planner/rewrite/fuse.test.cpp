@@ -51,7 +51,7 @@ std::vector<Piece> dense_work(Drawn& drawn, int size, int num_kinds) {
     for (int k = 0; k < size; ++k) {
         const int target = drawn.bit();
         switch (drawn.below(num_kinds)) {
-            case 0: work.push_back(drawn.cx(drawn.other(target), target, drawn.below(2))); break;
+            case 0: work.push_back(drawn_cx(drawn, target)); break;
             case 1:
             case 2: work.push_back(drawn.turn(target)); break;
             case 3: work.push_back(drawn.phases(any_phase)); break;
