@@ -48,7 +48,6 @@ from qsim_ex.density.bit_life import BitLife
 from qsim_ex.density.conditions import assigned, cubes, joined
 from qsim_ex.density.superoperators import KrausPlace, places_of, superoperators
 from qsim_ex.errors import NotSupported
-from qsim_ex.program.memory import ColumnCounter
 from qsim_ex.program.readings import ReadingTracker
 
 Complex = NDArray[np.complex128]
@@ -155,7 +154,7 @@ class Doubler:
         self._observed = asked.observed or structure.has_saves
         self._readout = readout
         groups = tuple(sorted({error.clbits for error in readout}))
-        self._reader = ReadingTracker(groups, structure.instructions, ColumnCounter())
+        self._reader = ReadingTracker(groups, structure.instructions, lambda bits: (0,) * bits)  # wires hold them
         self._made: list[Instruction] = []
         self._bits = 0
         self._places: Places = {}

@@ -120,7 +120,7 @@ class BasicBlock:
 
     def _assign(self, expression: Expression) -> tuple[int, ...]:
         """Put the value of an expression on columns into new ones, as soon as it is known."""
-        columns = self._division.memory.new(size_of(expression.width))
+        columns = self._division.new_columns(size_of(expression.width))
         level = max([self._decided.get(column, -1) for column in expression.columns], default=-1)
         assignments = self._before if level < 0 else self.levels.at(level, 0).assignments
         assignments.append(ColumnWrite(columns, expression))
@@ -273,7 +273,7 @@ class BasicBlock:
     def _read_at_once(self, group: tuple[int, ...], measurement: int) -> None:
         """Read bits with their readout error as soon as they are measured, as is done where there are other blocks."""
         sources = tuple([self._bits[clbit] for clbit in group])
-        columns = self._division.memory.new(len(group))
+        columns = self._division.new_columns(len(group))
         self._read(Reading(group, sources, columns, measurement, last=False))
         self._bits.update(zip(group, columns, strict=True))
 
