@@ -197,6 +197,8 @@ class Single:
 
     def arrange(self, layout: Layout) -> None:
         """Move amplitudes to another layout."""
+        if layout == self.layout:
+            return
         sources, flip = at.moves(self.layout, layout)
         if flip or sources != tuple(range(self.num_wires)):
             self.device.permute(self.buffer, self.num_wires, sources, flip)
@@ -246,7 +248,7 @@ class Single:
 
     def read(self, start: int, stop: int, wires: Sequence[int]) -> Amplitudes:
         """Return the amplitudes of basis values from `start` up to `stop`; bit k of a value is wire ``wires[k]``."""
-        if self.layout.flip == 0 and at.index_bits(self.layout, wires) == tuple(range(self.num_wires)):
+        if self.layout.flip == 0 and self.layout.wires() == tuple(wires):
             return self.device.read(self.buffer, start, stop)
         out = np.empty(stop - start, dtype=self.buffer.dtype)
         for first in range(start, stop, thresholds.now.amplitudes_at_once):

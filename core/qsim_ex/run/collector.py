@@ -126,12 +126,12 @@ class Collector:
         self, unit: WorkUnit, save: Save, values: SaveValues, branches: Branches, rounds: tuple[int, ...] = ()
     ) -> None:
         """Put in the values of some branches at a save, value b that of branch b."""
+        columns, width = self.program.memory.get(save.label), -(-self.num_clbits // 8)
+        memory = np.zeros((len(branches), width), dtype=np.uint8)  # unless it is saved by the bits
         rows = saved_rows.SavedRows(
             values=values,
             binding=unit.begin + branches.binding,
-            memory=classical_memory(
-                self.program.memory.get(save.label, ()), branches.outcomes, -(-self.num_clbits // 8)
-            ),
+            memory=memory if columns is None else classical_memory(columns, branches.outcomes, width),
             branch_of=branches.branch_of,
             trajectories=unit.first + branches.shots,
             rounds=rounds,
