@@ -19,7 +19,6 @@ TABLES: Mapping[str, str] = {
 """Files that may be longer than `FILE`, since they are a table, and which."""
 
 LONG: Mapping[str, int] = {
-    f"{ENGINE}density/doubled.py": 400,
     f"{ENGINE}placement/divided/divided.py": 384,
     f"{ENGINE}placement/migrated.py": 389,
     f"{ENGINE}placement/ranks/ranks.py": 393,
