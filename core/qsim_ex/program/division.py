@@ -194,8 +194,6 @@ class Division:
 
     def groups_measured(self, clbits: Sequence[int]) -> list[tuple[int, ...]]:
         """Return the groups of misread bits of a measurement among blocks; raises `NotSupported` for a part of one."""
-        if self.whole:
-            return []
         found = list(dict.fromkeys(self.group_of[clbit] for clbit in clbits if clbit in self.group_of))
         for group in found:
             if not {*group} <= {*clbits}:
