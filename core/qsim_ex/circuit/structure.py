@@ -89,6 +89,11 @@ class Structure:
         """Whether there is a channel."""
         return Channel in self.kinds
 
+    @cached_property
+    def saves(self) -> tuple[Save, ...]:
+        """The saves, in order."""
+        return tuple([one for one in self.instructions if isinstance(one, Save)]) if self.has_saves else ()
+
     @property
     def has_saves(self) -> bool:
         """Whether a value of the state is saved."""
