@@ -20,7 +20,7 @@ from qsim_ex.circuit.noise.readout import ReadoutErrors
 from qsim_ex.circuit.observables import PauliSum
 from qsim_ex.circuit.ops import Channel
 from qsim_ex.circuit.parameters.bindings import Bindings
-from qsim_ex.circuit.saves import SAVE_KINDS
+from qsim_ex.circuit.saves import SAVE_KINDS, Save
 from qsim_ex.comm import connection
 from qsim_ex.deployment.assign import Assigner
 from qsim_ex.deployment.assignment import Assignment
@@ -109,7 +109,8 @@ class BatchCall:
         structure = self.circuit.structure
         if len(structure.instructions) << structure.num_qubits >= thresholds.now.method_work:
             return True
-        return any(SAVE_KINDS[save.what].method is not None for save in structure.saves)
+        saves = structure.saves if Save in structure.kinds else ()
+        return any(SAVE_KINDS[save.what].method is not None for save in saves)
 
     @property
     def draws_noise(self) -> bool:
