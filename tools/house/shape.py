@@ -23,7 +23,7 @@ LONG: Mapping[str, int] = {
     f"{ENGINE}placement/migrated.py": 389,
     f"{ENGINE}placement/ranks/ranks.py": 393,
     f"{ENGINE}placement/ranks/spread.py": 397,
-    f"{ENGINE}placement/single.py": 363,
+    f"{ENGINE}placement/single.py": 362,
 }
 """Files that are longer and no table: one class each, which a noun would have to be found in; none may grow."""
 

@@ -197,12 +197,9 @@ class Single:
 
     def arrange(self, layout: Layout) -> None:
         """Move amplitudes to another layout."""
-        if layout == self.layout:
-            return
-        sources, flip = at.moves(self.layout, layout)
-        if flip or sources != tuple(range(self.num_wires)):
-            self.device.permute(self.buffer, self.num_wires, sources, flip)
-        self.layout = layout
+        if layout != self.layout:
+            self.device.permute(self.buffer, self.num_wires, *at.moves(self.layout, layout))
+            self.layout = layout
 
     def scale(self, when: When, inside: float, outside: float) -> None:
         """Multiply the amplitudes at which `when` (on wires) holds by `inside`, all others by `outside`."""
