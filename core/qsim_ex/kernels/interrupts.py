@@ -6,9 +6,15 @@ import signal
 import threading
 from collections.abc import Callable
 from types import FrameType
+from typing import Any
 
 Came = list[tuple[int, FrameType | None]]
 """The signals that have come, as handlers get them."""
+
+_handle: Callable[[int, Any], Any] = getattr(signal.signal, "__wrapped__", signal.signal)
+"""`signal.signal` without what makes members of enumerations: a short job changes the handler four times."""
+
+_INTERRUPT = int(signal.SIGINT)
 
 
 class uninterrupted:  # noqa: N801  (it is used as a function)
@@ -28,11 +34,11 @@ class uninterrupted:  # noqa: N801  (it is used as a function)
 
     def __enter__(self) -> Came:
         if threading.current_thread() is threading.main_thread():  # no interrupt is raised in others
-            before = signal.signal(signal.SIGINT, self._hold_back)
+            before = _handle(_INTERRUPT, self._hold_back)
             if callable(before):
                 self._before = before
             else:
-                signal.signal(signal.SIGINT, before)
+                _handle(_INTERRUPT, before)
         return self._came
 
     def _hold_back(self, number: int, frame: FrameType | None) -> None:
@@ -42,6 +48,6 @@ class uninterrupted:  # noqa: N801  (it is used as a function)
 
     def __exit__(self, *error: object) -> None:
         if self._before is not None:
-            signal.signal(signal.SIGINT, self._before)
+            _handle(_INTERRUPT, self._before)
             if self._came:
                 self._before(*self._came[0])
