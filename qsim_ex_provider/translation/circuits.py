@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import chain
 from typing import Any, NamedTuple
 
@@ -37,7 +38,7 @@ from qsim_ex_provider.bit_strings import CircuitHeader, header_of
 from qsim_ex_provider.saves.kinds import SavedForm
 from qsim_ex_provider.translation.library import emit
 from qsim_ex_provider.translation.named_sweep import NamedSweep
-from qsim_ex_provider.translation.native_columns import NativeColumns, native_columns
+from qsim_ex_provider.translation.native_columns import NativeColumns, is_again, native_columns
 from qsim_ex_provider.translation.paulis import evolution_by_value
 from qsim_ex_provider.translation.place import Wires
 from qsim_ex_provider.translation.translator import Translator, number_or_column
@@ -73,7 +74,12 @@ def translate_noisy(circuit: QuantumCircuit, noise: Noise | None) -> NoisyCircui
         )
     if noise is not None:
         return _with_noise(circuit, noise)
-    native = native_columns(circuit) if len(circuit.data) >= thresholds.now.native_instructions else None
+    native = None
+    if len(circuit.data) >= thresholds.now.native_instructions:
+        known: NoisyCircuit | None = known_translations.get_if(circuit, "circuit", partial(_is_again, circuit))
+        if known is not None:
+            return known
+        native = native_columns(circuit)
     columns = native or columns_of(circuit)
     return _known_or_translated(circuit, None, columns, "circuit", reading_of(circuit, columns))
 
@@ -264,6 +270,14 @@ class Reading(NamedTuple):
     phase: Any
     gates: tuple[object, ...]
     others: list[tuple[int, type, Wires, Wires | Contents]]
+
+
+def _is_again(circuit: QuantumCircuit, known: Reading) -> bool:
+    """Return whether a reading is that of a circuit without parameters, where native code can tell."""
+    sizes = known.num_qubits, known.num_clbits, known.phase
+    if known.others or sizes != (circuit.num_qubits, circuit.num_clbits, circuit.global_phase):
+        return False
+    return is_again(circuit, known.gates)
 
 
 def reading_of(circuit: QuantumCircuit, columns: Columns | NativeColumns) -> Reading | None:

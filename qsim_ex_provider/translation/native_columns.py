@@ -131,3 +131,14 @@ def native_columns(circuit: QuantumCircuit) -> NativeColumns | None:
     count = len(circuit.data)
     gates = found.reader.read(found.borrow(circuit._data), count)
     return None if gates is None else NativeColumns(circuit, gates, count)
+
+
+def is_again(circuit: QuantumCircuit, contents: object) -> bool:
+    """Return whether a circuit has the instructions of a reading, none of which stood apart.
+
+    contents: those of its `NativeColumns`; those of another reading are of no native one.
+    """
+    found = interface()
+    if found is None or not isinstance(contents, tuple) or not all(type(part) is bytes for part in contents):
+        return False
+    return found.reader.is_again(found.borrow(circuit._data), len(circuit.data), contents)

@@ -38,3 +38,14 @@ class QiskitReader:
         """
         read, given = function("qiskit_gates"), self._given
         return ReadGates.read(self._rows, count, lambda out: read(circuit, count, *given, out))
+
+    def is_again(self, circuit: int, count: int, known: Sequence[bytes]) -> bool:
+        """Return whether a circuit with `count` instructions has those of a reading of none but gates and measurements.
+
+        known: what `ReadGates.same` returned for that.
+        """
+        numbers, keys, parameters, measured = known
+        if 4 * count != len(numbers):
+            return False
+        of = numbers, keys, parameters, len(parameters) // 8, measured, len(measured) // 24
+        return bool(function("qiskit_same")(circuit, count, *self._given[:3], *of))

@@ -178,6 +178,10 @@ def reindexed(values: NDArray[np.float64], flip: int) -> NDArray[np.float64]:
     return out
 
 
+_NUMBERS = {width: np.dtype(f"<u{width}") for width in (1, 2, 4)}
+"""The numbers that are rows of so many bytes."""
+
+
 def pack(values: Words, masks: Sequence[int], num_bits: int) -> Packed:
     """Return rows of packed bits: where bit k of ``values[row]`` is set, the bits ``masks[k]`` of the row are set.
 
@@ -185,9 +189,8 @@ def pack(values: Words, masks: Sequence[int], num_bits: int) -> Packed:
     width, and a mask may have several bits (a wire that was measured twice). The masks share no bit.
     """
     width = -(-num_bits // 8)
-    if width in (1, 2, 4):
-        moved = _spread(values, masks)
-        return moved.astype(f"<u{width}").view(np.uint8).reshape(len(values), width)
+    if (number := _NUMBERS.get(width)) is not None:
+        return _spread(values, masks).astype(number).view(np.uint8).reshape(len(values), width)
     num_words = -(-num_bits // 32)
     rows = np.zeros((len(values), num_words), dtype="<u4")
     used = 0
