@@ -102,7 +102,7 @@ class Remembered:
         return self.get_if(of, how, lambda known: known == made_from)
 
     def get_if(self, of: object, how: Hashable, is_equal: Callable[[Any], bool]) -> Any:
-        """Return what `get` does; is_equal: whether a reading of the object would be equal to that which it is given."""
+        """Return what `get` does; is_equal: whether a reading of the object would be equal to the one it is given."""
         key = id(of), how
         known = self._entries.get(key)
         if known is None or known.of() is not of or not is_equal(known.made_from):
