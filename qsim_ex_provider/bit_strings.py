@@ -1,6 +1,6 @@
 """How often each outcome was found, as Qiskit has it, and what it has to know of a circuit for that.
 
-Native code sorts outcomes, writes them in binary and puts them into Qiskit's dictionary (`qsim_ex.placement.outcomes`).
+Native code sorts outcomes, writes them in binary and puts them into a dictionary: core/native/readers/outcomes.cpp.
 """
 
 from __future__ import annotations

@@ -74,12 +74,10 @@ def translate_noisy(circuit: QuantumCircuit, noise: Noise | None) -> NoisyCircui
         )
     if noise is not None:
         return _with_noise(circuit, noise)
-    native = None
-    if len(circuit.data) >= thresholds.now.native_instructions:
-        known: NoisyCircuit | None = known_translations.get_if(circuit, "circuit", partial(_is_again, circuit))
-        if known is not None:
-            return known
-        native = native_columns(circuit)
+    known: NoisyCircuit | None = known_translations.get_if(circuit, "circuit", partial(is_again, circuit))
+    if known is not None:
+        return known
+    native = native_columns(circuit) if len(circuit.data) >= thresholds.now.native_instructions else None
     columns = native or columns_of(circuit)
     return _known_or_translated(circuit, None, columns, "circuit", reading_of(circuit, columns))
 
@@ -270,14 +268,6 @@ class Reading(NamedTuple):
     phase: Any
     gates: tuple[object, ...]
     others: list[tuple[int, type, Wires, Wires | Contents]]
-
-
-def _is_again(circuit: QuantumCircuit, known: Reading) -> bool:
-    """Return whether a reading is that of a circuit without parameters, where native code can tell."""
-    sizes = known.num_qubits, known.num_clbits, known.phase
-    if known.others or sizes != (circuit.num_qubits, circuit.num_clbits, circuit.global_phase):
-        return False
-    return is_again(circuit, known.gates)
 
 
 def reading_of(circuit: QuantumCircuit, columns: Columns | NativeColumns) -> Reading | None:

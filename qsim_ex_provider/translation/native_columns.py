@@ -11,7 +11,7 @@ import ctypes
 from collections.abc import Callable
 from functools import cached_property, lru_cache
 from operator import attrgetter
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import qiskit
 from qiskit.circuit import CircuitInstruction, QuantumCircuit
@@ -19,6 +19,9 @@ from qiskit.circuit import CircuitInstruction, QuantumCircuit
 from qsim_ex import CircuitBuilder
 from qsim_ex.frameworks import GATES, Measured, QiskitReader, ReadGates
 from qsim_ex_provider.translation.place import ToNumber
+
+if TYPE_CHECKING:
+    from qsim_ex_provider.translation.circuits import Reading
 
 Wires = tuple[int, ...]
 
@@ -133,12 +136,15 @@ def native_columns(circuit: QuantumCircuit) -> NativeColumns | None:
     return None if gates is None else NativeColumns(circuit, gates, count)
 
 
-def is_again(circuit: QuantumCircuit, contents: object) -> bool:
-    """Return whether a circuit has the instructions of a reading, none of which stood apart.
-
-    contents: those of its `NativeColumns`; those of another reading are of no native one.
-    """
-    found = interface()
-    if found is None or not isinstance(contents, tuple) or not all(type(part) is bytes for part in contents):
+def is_again(circuit: QuantumCircuit, known: Reading) -> bool:
+    """Return whether a reading is that of a circuit without parameters; False if it is not one of native code alone."""
+    contents = known.gates
+    if known.others or (found := interface()) is None or not all(type(part) is bytes for part in contents):
+        return False
+    if (known.num_qubits, known.num_clbits, known.phase) != (
+        circuit.num_qubits,
+        circuit.num_clbits,
+        circuit.global_phase,
+    ):
         return False
     return found.reader.is_again(found.borrow(circuit._data), len(circuit.data), contents)

@@ -31,7 +31,8 @@ Object* next() {
 }
 
 // Returns what the function sets for some rows.
-Found of(const std::vector<std::vector<std::uint8_t>>& rows, Int bits, const std::vector<Int>& ends, const Int* counts = nullptr) {
+Found of(const std::vector<std::vector<std::uint8_t>>& rows, Int bits, const std::vector<Int>& ends,
+         const Int* counts = nullptr) {
     Heap heap;
     spare.clear();
     for (std::size_t k = 0; k < 2 * rows.size(); ++k) {
@@ -82,9 +83,11 @@ TEST_CASE("rows of any width are counted in increasing order, and written with t
         for (int shot = 0; shot < 200; ++shot) {
             std::vector<std::uint8_t> row(width);
             for (Int bit = 0; bit < bits; ++bit)
-                if (bit % 7 < 2) row[static_cast<std::size_t>(bit / 8)] |= static_cast<std::uint8_t>((drawn() & 1) << bit % 8);
+                if (bit % 7 < 2)
+                    row[static_cast<std::size_t>(bit / 8)] |= static_cast<std::uint8_t>((drawn() & 1) << bit % 8);
             std::string text;
-            for (Int bit = bits - 1; bit >= 0; --bit) text += row[static_cast<std::size_t>(bit / 8)] >> bit % 8 & 1 ? '1' : '0';
+            for (Int bit = bits - 1; bit >= 0; --bit)
+                text += row[static_cast<std::size_t>(bit / 8)] >> bit % 8 & 1 ? '1' : '0';
             ++expected[text];
             rows.push_back(row);
         }

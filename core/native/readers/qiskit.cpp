@@ -130,7 +130,8 @@ bool is_again(const void* circuit, Int count, const Functions& call, const Known
 }  // namespace
 
 // Returns whether the instructions of a circuit, `count` of them, are those of a reading of as many, which had no others
-// than gates with rows, measurements and barriers. functions, names, ends: as of `qiskit_gates`; the others: what that wrote.
+// than gates with rows, measurements and barriers. functions, names, ends: as of `qiskit_gates`; the others: what that
+// wrote.
 QX_EXPORT(qiskit_same,
           (const void* circuit, Int count, const Int* functions, const char* names, const Int* ends, const Index* numbers,
            const std::uint64_t* keys, const double* parameters, Int num_parameters, const Int* measured, Int num_measured)) {

@@ -118,7 +118,7 @@ bool same(const Read& known, const Circuit& other) {
 }  // namespace
 
 TEST_CASE("a circuit is that of a reading, and any other is not") {
-    const Circuit circuit{{0, "h", {2}, {}, {}},  {0, "rz", {2}, {}, {{1, 0.0}}},  {0, "cx", {2, 0}, {}, {}},
+    const Circuit circuit{{0, "h", {2}, {}, {}},          {0, "rz", {2}, {}, {{1, 0.0}}},  {0, "cx", {2, 0}, {}, {}},
                           {1, "barrier", {0, 1}, {}, {}}, {0, "rz", {0}, {}, {{1, 0.25}}}, {3, "measure", {1}, {4}, {}},
                           {3, "measure", {2}, {3}, {}}};
     const Read known(circuit);

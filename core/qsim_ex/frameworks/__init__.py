@@ -78,8 +78,8 @@ if TYPE_CHECKING:
         random_generator,
         remember_drawn,
     )
-    from qsim_ex.placement.index_bits import integers, tallied
-    from qsim_ex.placement.outcomes import count_outcomes, counts_of
+    from qsim_ex.placement.index_bits import count_outcomes, integers, tallied
+    from qsim_ex.placement.outcomes import counts_of
     from qsim_ex.precision import BY_DTYPE
 
 _MODULES = {"check": "qsim_ex.circuit.check", "thresholds": "qsim_ex.thresholds"}
@@ -131,7 +131,7 @@ _HOMES = {
     "amplitudes_by_parts": "qsim_ex.frameworks.amplitudes",
     "binding_groups": "qsim_ex.frameworks.binding_group",
     "confusion": "qsim_ex.circuit.noise.readout",
-    "count_outcomes": "qsim_ex.placement.outcomes",
+    "count_outcomes": "qsim_ex.placement.index_bits",
     "counts_of": "qsim_ex.placement.outcomes",
     "counted": "qsim_ex.display.bar",
     "derived_seeds": "qsim_ex.observe.seeding",

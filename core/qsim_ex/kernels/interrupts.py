@@ -6,12 +6,11 @@ import signal
 import threading
 from collections.abc import Callable
 from types import FrameType
-from typing import Any
 
 Came = list[tuple[int, FrameType | None]]
 """The signals that have come, as handlers get them."""
 
-_handle: Callable[[int, Any], Any] = getattr(signal.signal, "__wrapped__", signal.signal)
+_handle: Callable[[int, object], object] = getattr(signal.signal, "__wrapped__", signal.signal)
 """`signal.signal` without what makes members of enumerations: a short job changes the handler four times."""
 
 _INTERRUPT = int(signal.SIGINT)

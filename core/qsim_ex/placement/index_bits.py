@@ -255,6 +255,20 @@ def few_distinct(packed: Packed) -> tuple[Packed, list[int]] | None:
     return None if count < 0 else (packed[found[0, :count]], found[1, :count].tolist())
 
 
+def count_outcomes(packed: Packed, num_bits: int, ends: Sequence[int], into: dict[str, int]) -> None:
+    """Set in a dictionary how often each row comes, by its text, in increasing order: core/native/readers/outcomes.cpp.
+
+    packed: uint8 [shots, bytes], bit b of a row is bit b % 8 of byte b // 8. A text has the first `num_bits` bits, the
+    highest first, and a space at the end of each part but the last; ends: where the parts end, the last with all bits.
+    """
+    often, packed = 0, np.ascontiguousarray(packed)
+    if len(packed) > SORTED and (few := few_distinct(packed)) is not None:
+        packed, counts = few[0], np.array(few[1], dtype=np.int64)
+        often = address(counts)
+    parts = np.array(ends, dtype=np.int64)
+    function("outcomes_counted")(address(packed), often, *packed.shape, num_bits, address(parts), len(parts), into)
+
+
 def completed(moves: dict[int, int], count: int) -> tuple[int, ...]:
     """Return a permutation of `count` bits with the given sources, in which as many others as possible stay."""
     out = dict(moves)

@@ -223,14 +223,6 @@ class Program:
         return segment
 
     @cached_property
-    def masks(self) -> tuple[int, ...]:
-        """For each wire, up to the last that is measured, the mask of the classical bits that it is sampled into."""
-        found = [0] * (max(self.measured.values(), default=-1) + 1)
-        for clbit, wire in self.measured.items():
-            found[wire] |= 1 << clbit
-        return tuple(found)
-
-    @cached_property
     def read_together(self) -> dict[int, tuple[int, ...]]:
         """By the place of the first the places of expectation values that are saved one after the other."""
         found: dict[int, tuple[int, ...]] = {}

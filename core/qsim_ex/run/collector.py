@@ -50,9 +50,9 @@ class Collector:
     """The results so far; threads write to different bindings or shots, sums are guarded.
 
     packed: uint8 [bindings, shots, bytes]. saves: the values of each save. sums, squares: [bindings, observables].
-    measures: whether wires are measured at the end. done: bool [bindings, trajectories]; kept only if checkpoints are
-    written. plans: of the run, whose gates set the tolerance of a state's norm. report: the merged reports of the
-    placements.
+    masks: for each wire, the mask of the classical bits that it is measured into at the end. measures: whether there
+    are any. done: bool [bindings, trajectories]; kept only if checkpoints are written. plans: of the run, whose gates
+    set the tolerance of a state's norm. report: the merged reports of the placements.
     records: what the shots have recorded; None if there are no shots, or no records.
     """
 
@@ -60,6 +60,7 @@ class Collector:
     request: Request
     num_clbits: int
     count: int
+    masks: list[int]
     measures: bool
     packed: NDArray[np.uint8] | None
     saves: dict[str, SavedValues]
@@ -92,6 +93,9 @@ class Collector:
             needed = sampling.BYTES_PER_SHOT * shots + shots * (count - 1) * width
             if needed > where.host_free:
                 require_on_host(what, needed, where.host_free)
+        masks = [0] * circuit.num_qubits
+        for clbit, wire in program.measured.items():
+            masks[wire] |= 1 << clbit
         threads, draw_threads = _threads(where, options)
         observables = len(request.observables)
         return cls(
@@ -99,6 +103,7 @@ class Collector:
             request=request,
             num_clbits=circuit.num_clbits,
             count=count,
+            masks=masks,
             measures=bool(program.measured),
             packed=None if shots is None else np.zeros((count, shots, width), dtype=np.uint8),
             saves=saving.collected_saves(circuit, program, request, count, where, options) if program.saves else {},
@@ -197,19 +202,19 @@ class Collector:
                 drawn = uniforms(branches, inputs, [0] * len(inputs.seeds))
                 check = self._norm_check(states, inputs, branches)
                 values = sampling.draw_states(states, rows, drawn, check, self.draw_threads)
-                bits |= pack(values, self.program.masks, self.num_clbits)
+                bits |= pack(values, self.masks, self.num_clbits)
             for clbit, column in self.program.recorded.items():
                 bits[:, clbit // 8] |= branches.outcomes[rows, column] << clbit % 8
             packed[unit.begin + branches.binding[rows], unit.first + branches.shots] = bits
         elif self.measures and states.single is not None:  # one branch for a binding stands for all of its shots
             (binding,), check = branches.binding, self._norm_check(states, inputs, branches)
             values = sampling.draw_seeded(states.single, inputs.seeds[binding], 0, shots, check, self.draw_threads)
-            packed[unit.begin + binding] = pack(values, self.program.masks, self.num_clbits)
+            packed[unit.begin + binding] = pack(values, self.masks, self.num_clbits)
         elif self.measures:
             rows = np.repeat(branches.row, shots)
             seeds = [inputs.seeds[binding] for binding in branches.binding.tolist()]
             drawn = sampling.uniforms_of(seeds, 0, shots, self.threads).reshape(-1)
-            bits = pack(sampling.draw_states(states, rows, drawn), self.program.masks, self.num_clbits)
+            bits = pack(sampling.draw_states(states, rows, drawn), self.masks, self.num_clbits)
             packed[unit.begin + branches.binding] = bits.reshape(len(branches), shots, width)
 
     def _merge(self, report: Mapping[str, object]) -> None:

@@ -203,7 +203,9 @@ def _of_rows(seed: int) -> QuantumCircuit:
 def test_a_circuit_is_that_of_a_reading_if_its_own_is_equal(seed: int) -> None:
     """Native code that compares instructions with a reading says what two readings say, of drawn circuits."""
     first, random = _of_rows(seed), np.random.default_rng(seed)
-    known = native.native_columns(first)
+    columns = native.native_columns(first)
+    assert columns is not None
+    known = reading_of(first, columns)
     assert known is not None
     others = [first.copy(), _of_rows(seed), _of_rows(seed + 100)]
     for _ in range(30):  # one instruction is that of another place
@@ -214,11 +216,13 @@ def test_a_circuit_is_that_of_a_reading_if_its_own_is_equal(seed: int) -> None:
     for one in others:
         columns = native.native_columns(one)
         assert columns is not None
-        equal.append(columns.contents == known.contents)
-        assert native.is_again(one, known.contents) == equal[-1]
+        equal.append(reading_of(one, columns) == known)
+        assert native.is_again(one, known) == equal[-1]
     assert equal[:3] == [True, True, False]
     assert not all(equal[3:])
-    assert not native.is_again(first, columns_of(first).contents)
+    in_python = reading_of(first, columns_of(first))
+    assert in_python is not None
+    assert not native.is_again(first, in_python)
 
 
 def test_a_transpiled_copy_is_read() -> None:
