@@ -39,7 +39,7 @@ class QiskitReader:
         read, given = function("qiskit_gates"), self._given
         return ReadGates.read(self._rows, count, lambda out: read(circuit, count, *given, out))
 
-    def is_again(self, circuit: int, count: int, known: Sequence[object]) -> bool:
+    def is_again(self, circuit: int, count: int, known: Sequence[bytes]) -> bool:
         """Return whether a circuit with `count` instructions has those of a reading of none but gates and measurements.
 
         known: what `ReadGates.same` returned for that.
