@@ -16,10 +16,6 @@ from qsim_ex.circuit.structure import Structure
 from qsim_ex.planning.form import UNBOUNDED
 from qsim_ex.planning.written.out import Manner, WrittenCircuit
 
-_SETTLED = 10**6
-"""Microseconds of all runs of a circuit from which on its kernels are worth being compiled anew."""
-
-
 class Chosen(NamedTuple):
     """What runs in place of a structure: another one, and in which manner it is written."""
 
@@ -50,7 +46,7 @@ class Tried:
         """
         most = thresholds.now.planned_microseconds * self.gates * (len(Manner) - 1)
         if interprets:
-            most = _SETTLED if self.compared else 0
+            most = thresholds.now.settled_microseconds if self.compared else 0
         if self.compared > interprets or self.spent < most:
             return 0
         self.compared += 1

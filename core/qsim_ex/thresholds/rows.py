@@ -67,6 +67,12 @@ class OfPlanning:
     written_percent: the most that it may take of the share of the time as the circuit came below which its own surely
         is less (`Rates.surely`); 0: it is never tried.
     planned_microseconds, between_microseconds, gate_nanoseconds: planning a gate of a form, between gates, as it came.
+    short_runs: a run is short if it may take less than so many times as long as planning its circuit. Before a short
+        one is planned, only few rotations are looked for.
+    sooner_microseconds: planning a circuit from which on it is looked first whether something is planned sooner; twice
+        as long for short runs. beside_microseconds: from which on that is done beside it, in other threads.
+    worth_percent: how much a run has to take of the time of planning it so that it is looked further within it.
+    settled_microseconds: all runs of a circuit from which on its kernels are worth being compiled anew.
     gates_of_a_rotation: the fewest gates for each rotation of the form, since plans of dense circuits are good; 0
         stands for no limit. written_rotations: the most rotations. written_bindings: the most bindings of a matrix that
         are compared, so that one circuit is written for all; others are written anew, as all are with 1.
@@ -87,6 +93,11 @@ class OfPlanning:
     planned_microseconds: int = 60
     between_microseconds: int = 19
     gate_nanoseconds: int = 2000
+    short_runs: int = 4
+    sooner_microseconds: int = 10_000
+    beside_microseconds: int = 4000
+    worth_percent: int = 80
+    settled_microseconds: int = 10**6
     gates_of_a_rotation: int = 2
     written_rotations: int = 4096
     written_bindings: int = 4
@@ -268,15 +279,9 @@ class OfGpu:
 
     loaded_microseconds: what a sweep is predicted to be slower interpreted than compiled, from which on a first run
         takes its kernel from disk. On an H100 that cost it 0.7 ms, and gained 0.7 to 3 at 28 wires.
-    portion_microseconds: the predicted time of the steps that a run which takes kernels queues together.
-    awaited_microseconds: the predicted time of a run's interpreted sweeps from which on the host follows it, to take
-        kernels that are compiled beside it. compiled_milliseconds: the time left of it for which they are begun.
     """
 
     loaded_microseconds: int = 2000
-    portion_microseconds: int = 4000
-    awaited_microseconds: int = 100_000
-    compiled_milliseconds: int = 600
 
 
 @dataclass(frozen=True)
