@@ -148,14 +148,6 @@ class KernelChooser:
         """Return the kernel of each sweep that has one, and count nothing."""
         return [self._there((key_of(sweep), precision)) for sweep in sweeps]
 
-    def make(self, sweeps: Sequence[Sweep], num_bits: int, precision: Precision) -> None:
-        """Make the kernels of sweeps in the background, in this order where they visit as many amplitudes."""
-        self._begin([_Wanted(visited_bits(sweep, num_bits), (key_of(sweep), precision), sweep) for sweep in sweeps])
-
-    def tell(self) -> None:
-        """Have plans laid out anew, in the background, with kernels that were loaded by a run."""
-        self._runtime.later(self._told)
-
     def _told(self) -> None:
         if self._then is not None:
             self._then()
