@@ -52,15 +52,16 @@ class _Option(NamedTuple):
 
 
 class _Begun(NamedTuple):
-    """Something that is written, and how it is, and what may run of it."""
+    """Something that is written, and how it is; and what may run of it, which is begun ahead if that surely pays."""
 
     found: Begun[tuple[WrittenCircuit, str] | None]
+    ahead: Begun[None]
     option: Begun[_Option | None]
 
     def drop(self) -> None:
-        """End both: nobody asks for their results."""
-        self.found.drop()
-        self.option.drop()
+        """End all: nobody asks for their results."""
+        for piece in self:
+            piece.drop()
 
 
 class Look:
@@ -91,7 +92,8 @@ class Look:
         with FIRST_RUNS, SideThreads(threads) as beside:
             few, between = self._begun(beside, few=True), self._begun(beside, few=False)
             came = beside.begin(self._came, now=False)
-            for pieces in [few] if short else [few + between] if threads == 2 else [few, between]:
+            now_begun = [(one.found, one.ahead) for one in ([few] if short else [few, between])]
+            for pieces in now_begun if threads > 2 else [sum(now_begun, ())]:
                 beside.start(*pieces)
             if long:
                 beside.start(came)
@@ -118,7 +120,13 @@ class Look:
     def _begun(self, beside: SideThreads, *, few: bool) -> _Begun:
         """Return what may be begun of one of `KINDS`."""
         found = beside.begin(lambda: next(self._candidates((few,)), None), now=False)
-        return _Begun(found, beside.begin(lambda: self._promising(found.result()), now=False))
+        option = beside.begin(lambda: self._promising(found.result()), now=False)
+
+        def ahead() -> None:
+            if (one := found.result()) and pays(self._gates, one[0], planning_of(self._gates)):
+                option.result()
+
+        return _Begun(found, beside.begin(ahead, now=False), option)
 
     def _promising(self, found: tuple[WrittenCircuit, str] | None) -> _Option | None:
         """Return what runs of something that is written, unless that is between as many gates as the circuit has."""
