@@ -52,16 +52,14 @@ class _Option(NamedTuple):
 
 
 class _Begun(NamedTuple):
-    """Something that is written, and how it is; and what may run of it, which is begun ahead if that surely pays."""
+    """Something that is written, and how it is, and what may run of it.
 
-    found: Begun[tuple[WrittenCircuit, str] | None]
+    ahead: writes it, and plans what may run of it if that surely pays and enough threads work.
+    """
+
     ahead: Begun[None]
+    found: Begun[tuple[WrittenCircuit, str] | None]
     option: Begun[_Option | None]
-
-    def drop(self) -> None:
-        """End all: nobody asks for their results."""
-        for piece in self:
-            piece.drop()
 
 
 class Look:
@@ -90,18 +88,18 @@ class Look:
         long = int(planning) >= now.sooner_microseconds * (1 + short)
         threads = 1 if int(planning) < now.beside_microseconds or (short and not long) else self._threads
         with FIRST_RUNS, SideThreads(threads) as beside:
-            few, between = self._begun(beside, few=True), self._begun(beside, few=False)
-            came = beside.begin(self._came, now=False)
-            now_begun = [(one.found, one.ahead) for one in ([few] if short else [few, between])]
-            for pieces in now_begun if threads > 2 else [sum(now_begun, ())]:
-                beside.start(*pieces)
-            if long:
-                beside.start(came)
-            if long and (found := few.found.result()):
-                between.drop()
+            few = self._begun(beside, few=True)
+            between = self._begun(beside, few=False, after=few)
+            came = beside.begin(self._came, now=long)
+            if not long:
+                beside.start(few.ahead, between.ahead)
+            elif found := few.found.result():
                 soon = few.option.result() if is_sooner(found[0], planning) else None
                 if soon and 1e6 * soon.times.first * count <= planning:
                     return self._taken(soon, first=True)  # it ends before the circuit as it came is planned
+            elif threads > 1 and not short:
+                between.found.result()  # while another thread plans the circuit
+                beside.start(between.ahead)
             times = came.result()
             if not self._is_long(times.first):
                 return self._stays()
@@ -111,22 +109,23 @@ class Look:
                 if (found := begun.found.result()) is None:
                     return self._stays()
                 tried.gates = found[0].num_gates
-                if best := self._fastest_at_first(found, begun.option, times):
+                if best := self._fastest_at_first(begun, times):
                     return self._taken(best, first=True)
             tried.run = int(1e6 * times.first)
             tried.spent += tried.run * count
         return None
 
-    def _begun(self, beside: SideThreads, *, few: bool) -> _Begun:
-        """Return what may be begun of one of `KINDS`."""
+    def _begun(self, beside: SideThreads, *, few: bool, after: _Begun | None = None) -> _Begun:
+        """Return what may be begun of one of `KINDS`; after: what comes before it, if that can be written."""
         found = beside.begin(lambda: next(self._candidates((few,)), None), now=False)
         option = beside.begin(lambda: self._promising(found.result()), now=False)
 
         def ahead() -> None:
-            if (one := found.result()) and pays(self._gates, one[0], planning_of(self._gates)):
+            written = None if after and after.found.result() else found.result()
+            if written and self._threads > 2 and pays(self._gates, written[0], planning_of(self._gates)):
                 option.result()
 
-        return _Begun(found, beside.begin(ahead, now=False), option)
+        return _Begun(beside.begin(ahead, now=False), found, option)
 
     def _promising(self, found: tuple[WrittenCircuit, str] | None) -> _Option | None:
         """Return what runs of something that is written, unless that is between as many gates as the circuit has."""
@@ -134,14 +133,14 @@ class Look:
             return None
         return self._option(*found)
 
-    def _fastest_at_first(
-        self, found: tuple[WrittenCircuit, str], option: Begun[_Option | None], times: Times
-    ) -> _Option | None:
+    def _fastest_at_first(self, begun: _Begun, times: Times) -> _Option | None:
         """Return the fastest of what is written and planned within a first run; None for the circuit as it came."""
-        (written, fact), count, best = found, self._bound.count, None
+        found, count, best = begun.found.result(), self._bound.count, None
+        assert found is not None
+        written, fact = found
         if not pays(self._gates, written, 1e6 * times.first * count):
-            option.drop()
-        elif other := option.result():
+            begun.ahead.drop()
+        elif other := begun.option.result():
             best = other if self._is_faster(other.times.first, times.first) else None
         if written.manner is not Manner.BETWEEN:
             return best
