@@ -283,7 +283,9 @@ def test_few_rotations_are_written_once(hold: Hold, monkeypatch: pytest.MonkeyPa
     hold(**EAGER, short_runs=1 << 40, sooner_microseconds=0, planned_microseconds=0)
     written, write = list[Manner](), candidates.write
     monkeypatch.setattr(
-        candidates, "write", lambda *of, **named: written.append(named.get("manner", Manner.LOCAL)) or write(*of, **named)
+        candidates,
+        "write",
+        lambda *of, **named: written.append(named.get("manner", Manner.LOCAL)) or write(*of, **named),
     )
     monkeypatch.setattr(looks, "_BACKGROUND", SimpleNamespace(later=lambda _: None))
     one = OfHypotheticalGpu(gates("uccsd", FEW_WIRES), threads=1)

@@ -16,6 +16,7 @@ from qsim_ex.circuit.structure import Structure
 from qsim_ex.planning.form import UNBOUNDED
 from qsim_ex.planning.written.out import Manner, WrittenCircuit
 
+
 class Chosen(NamedTuple):
     """What runs in place of a structure: another one, and in which manner it is written."""
 

@@ -114,7 +114,7 @@ def _for_all(task: GradientTask, tried: _TriedGradient) -> WrittenCircuit | None
         bound = Bindings.of(drawn.operands(np.arange(DRAWN)))
         every = (written_bindings(gates, len(gates.instructions), few=few) for few in KINDS)
         tried.known = next((known for known in every if known.of(bound) is not None), None)
-    return tried.known and tried.known.of(sweep.bindings())
+    return None if tried.known is None else tried.known.of(sweep.bindings())
 
 
 def _in_manner(local: WrittenCircuit, manner: Manner, limits: WritingLimits) -> WrittenCircuit | None:

@@ -26,6 +26,7 @@ from qsim_ex.steps.plan_arrays import PlanArrays, arrays_at
 _ARRAYS = (("words", "i8", 1), ("places", "i4", 1), ("sent", "u4", 1), ("kernels", "i8", 1), ("addresses", "i8", 1))
 """The arrays of `qx_plan_launches`: name, type, integers of a row; the last two say where in `words` those stand."""
 
+
 def laid_out(
     runtime: Runtime,
     plan: PlanArrays,
