@@ -14,7 +14,7 @@ from time import monotonic, sleep
 from qsim_ex.kernels import fork
 
 _MOST, _LOOK = 0.05, 5e-4
-"""Seconds for which a piece of work waits at most, so that runs behind one another do not stop it, and between looks."""
+"""Seconds for which a piece of work waits at most, so that runs one after another do not stop it, and between looks."""
 
 _NICE = 10
 """What is added to the nice value of threads that compile."""
