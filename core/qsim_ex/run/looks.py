@@ -85,8 +85,8 @@ class Look:
         now, tried, count, planning = thresholds.now, self._tried, self._bound.count, planning_of(self._gates)
         most = 1e6 * self._where.one_pass * count * self._gates / _SWEEP
         short = _per(most, planning) < now.short_runs or int(most) < now.written_microseconds
-        long = int(planning) >= now.sooner_microseconds * (1 + short)
-        threads = 1 if int(planning) < now.beside_microseconds or (short and not long) else self._threads
+        long = planning >= now.sooner_microseconds * (1 + short)
+        threads = 1 if planning < now.beside_microseconds or (short and not long) else self._threads
         with FIRST_RUNS, SideThreads(threads) as beside:
             few = self._begun(beside, few=True)
             between = self._begun(beside, few=False, after=few)
@@ -256,7 +256,7 @@ class Look:
         return int(100 * seconds / most if most else 100) < thresholds.now.written_percent
 
 
-def _per(microseconds: float, planning: float) -> int:
+def _per(microseconds: float, planning: int) -> int:
     """Return how many times as long as planning something takes."""
     return int(microseconds / planning) if planning else 1 << 62
 

@@ -54,15 +54,15 @@ class Tried:
         return self.compared
 
 
-def planning_of(gates: int) -> float:
+def planning_of(gates: int) -> int:
     """Return in how many microseconds a circuit of so many gates is planned, about."""
-    return thresholds.now.gate_nanoseconds * gates / 1000
+    return thresholds.now.gate_nanoseconds * gates // 1000
 
 
-def is_sooner(written: WrittenCircuit, planning: float) -> bool:
+def is_sooner(written: WrittenCircuit, planning: int) -> bool:
     """Return whether what is written of few rotations is planned in less time than its circuit: microseconds."""
-    of = thresholds.now.planned_microseconds / 2 * written.num_gates  # writing is the other half
-    return written.manner is not Manner.BETWEEN and of <= planning
+    both = thresholds.now.planned_microseconds * written.num_gates  # writing is the other half
+    return written.manner is not Manner.BETWEEN and both <= 2 * planning
 
 
 def pays(gates: int, written: WrittenCircuit, microseconds: float) -> bool:
