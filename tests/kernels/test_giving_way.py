@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 import threading
@@ -37,6 +38,36 @@ def test_runs_behind_one_another_do_not_stop_it(monkeypatch: pytest.MonkeyPatch)
     with (runs := FirstRuns()):
         runs.give_way()
     assert 0.01 <= time.monotonic() - began < 10
+
+
+def test_garbage_is_collected_when_the_last_run_is_planned() -> None:
+    """The collector is off while runs are planned, on behind the last one, and stays off where the user had it off."""
+    runs, found = FirstRuns(), []
+    with runs:
+        with runs:
+            found.append(gc.isenabled())
+        found.append(gc.isenabled())
+    found.append(gc.isenabled())
+    gc.disable()
+    try:
+        with runs:
+            pass
+        found.append(gc.isenabled())
+    finally:
+        gc.enable()
+    assert found == [False, False, True, False]
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork here")
+def test_a_forked_child_collects_garbage() -> None:
+    """A process that is forked while a thread plans has no run that is being planned, and collects garbage."""
+    with (runs := FirstRuns()):
+        child = os.fork()
+        if not child:
+            began = time.monotonic()
+            runs.give_way()
+            os._exit(0 if gc.isenabled() and time.monotonic() - began < giving_way._MOST else 1)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="nice values of threads are Linux's")
