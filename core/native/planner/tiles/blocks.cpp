@@ -10,6 +10,7 @@ namespace {
 
 constexpr int block_bits = 4;   // as in qsim_ex.steps.layout
 constexpr int size = 1 << block_bits;
+static_assert(size == BlockRow::width);
 constexpr double parted = 4.0;  // multiply-adds that rearranging amplitudes costs, for work beside a block
 constexpr double tabled = 0.5;  // the share of a diagonal's work that a block saves: outside it may share a table
 constexpr double sent = 4.0;   // multiply-adds that a block has to save besides: it is a register block of its own
@@ -33,14 +34,13 @@ struct Part {
     }
 };
 
-// The matrix of a block while pieces are multiplied into it, as places in the coefficient buffer.
+// The matrix of a block while pieces are multiplied into it, as rows of places in the coefficient buffer.
 class Block {
   public:
     Block(Mask registers, PlanContext& context, CoefficientProgram& program) : context_(context), program_(program) {
         int k = 0;
         each(registers, [&](int bit) { at_[bit] = k++; });
-        for (int row = 0; row < size; ++row)
-            for (int column = 0; column < size; ++column) places_[row][column] = row == column;
+        for (Index row = 0; row < size; ++row) rows_[row] = row;
     }
 
     void multiply(const Piece& piece) {
@@ -61,7 +61,8 @@ class Block {
     // Returns the places of the matrix.
     Places finish() {
         Places out{0, size * size, static_cast<Index>(context_.places.size())};
-        for (const auto& row : places_) context_.places.insert(context_.places.end(), row, row + size);
+        for (Index row : rows_)
+            for (Index column = 0; column < size; ++column) context_.places.push_back(BlockRow::place(row, column));
         return out;
     }
 
@@ -73,11 +74,11 @@ class Block {
     }
 
     void permute(const Piece& piece, const std::vector<std::vector<int>>& rows) {
-        Index before[size][size];
-        std::memcpy(before, places_, sizeof before);
+        Index before[size];
+        std::memcpy(before, rows_, sizeof before);
         for (int from = 0; from < piece.size(); ++from) {
             const std::vector<int>& to = rows[context_.values[piece.to + static_cast<Index>(from)]];
-            for (std::size_t k = 0; k < to.size(); ++k) std::memcpy(places_[to[k]], before[rows[from][k]], sizeof before[0]);
+            for (std::size_t k = 0; k < to.size(); ++k) rows_[to[k]] = before[rows[from][k]];
         }
     }
 
@@ -91,21 +92,20 @@ class Block {
             ++present, rest = static_cast<Index>(first.size());
         }
         Factor left = context_.factor(piece.source, entries.data(), static_cast<Index>(entries.size()));
-        Index at = static_cast<Index>(context_.places.size());
+        Index at = static_cast<Index>(context_.listed.size());
         for (const std::vector<int>& each_row : rows)
-            for (int row : each_row) context_.places.insert(context_.places.end(), places_[row], places_[row] + size);
+            for (int row : each_row) context_.listed.push_back(rows_[row]);
         ProductKind kind{1, ++level_, present, static_cast<Index>(inner), rest * size};
-        Index made = program_.product(kind, left, {at, 1}).first;
+        Index made = program_.product(kind, left, {at, Factor::rows}).first;
         for (const std::vector<int>& each_row : rows)
-            for (int row : each_row)
-                for (Index& place : places_[row]) place = made++;
+            for (int row : each_row) rows_[row] = BlockRow::at(made), made += size;
     }
 
     PlanContext& context_;
     CoefficientProgram& program_;
     int at_[64] = {};
     Index level_ = 0;
-    Index places_[size][size];
+    Index rows_[size];
 };
 
 }  // namespace
