@@ -38,7 +38,7 @@ Planner::Planner(std::unique_ptr<Reader> reader, int num_bits, const Layout& sta
       absorber_(new Absorber(this->start, shape_, fresh_, *context)),
       fuser_(new Fuser(*context, program_, trials_, shape_.item_work, shape_.rules)), lows_(std::move(lows)),
       promise_(promise), on_levels_(std::move(on_levels)) {
-    if (is_large()) fuser_->reserve(static_cast<std::size_t>(reader_->size()));
+    fuser_->reserve(static_cast<std::size_t>(reader_->size()));
 }
 
 bool Planner::read() {
