@@ -22,7 +22,7 @@ namespace {
 
 // Whether an `Index` counts all numbers.
 bool fit(const PlanContext& context, const CoefficientProgram& program) {
-    Int most = std::numeric_limits<Index>::max() - BlockRow::width;
+    Int most = std::numeric_limits<Index>::max();
     auto holds = [&](const std::vector<Index>& places) { return static_cast<Int>(places.size()) <= most; };
     return program.listed_size() <= most && holds(context.places) && holds(context.listed);
 }
