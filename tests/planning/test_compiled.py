@@ -16,15 +16,19 @@ from qsim_ex import reference
 from qsim_ex.circuit.builder import CircuitBuilder
 from qsim_ex.circuit.circuit import Circuit
 from qsim_ex.circuit.ops import ALWAYS, Op, pattern
+from qsim_ex.devices.gpu.shape import shape_of
 from qsim_ex.errors import Cancelled, NotSupported
 from qsim_ex.planning import compiled
 from qsim_ex.planning.compiled import MOST_WIRES, cancelled_by, check_cancelled
 from qsim_ex.planning.planner import compiled_plan, make_plan
+from qsim_ex.precision import SINGLE
 from qsim_ex.simulator import Simulator
 from qsim_ex.steps import Layout, Levels
+from qsim_ex.steps.compiled import arrays_of
 from tools.drawn_plans import REAL_SHAPES
 
 CPU = REAL_SHAPES[0]
+MATRIX = random_unitary(4, 5)
 
 
 def rotations(wires: int, gates: int) -> Circuit:
@@ -102,6 +106,20 @@ def test_circuits_that_are_read_in_parts() -> None:
     last = matrix_of(repeated(0))
     once = last.conj().T @ matrix_of(repeated(1))
     assert np.linalg.norm(literal.after(plan, circuit, psi) - last @ np.linalg.matrix_power(once, rounds) @ psi) < 1e-9
+
+
+def test_dense_blocks_take_few_bytes() -> None:
+    """A plan on tensor cores takes less than 600 bytes for a matrix on two wires: its block is listed row by row.
+
+    The blocks' numbers are 256 for about four matrices, and 4 bytes each.
+    """
+    builder, rng, gates = CircuitBuilder(24), np.random.default_rng(3), 1000
+    for _ in range(gates):
+        builder.unitary(MATRIX, rng.permutation(24)[:2].tolist())
+    shape = shape_of(SINGLE, tensor=True)
+    arrays = arrays_of(make_plan(builder.build().instructions, 24, Layout.identity(24), shape).steps)
+    assert arrays
+    assert arrays.bytes < 600 * gates
 
 
 def test_more_wires_than_a_mask_has() -> None:

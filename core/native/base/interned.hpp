@@ -77,7 +77,7 @@ class Interned {
                 ends_.push_back(bytes_.size());
                 return known;
             }
-            if ((*this)[known] == bytes) return known;
+            if (same((*this)[known], bytes)) return known;
         }
     }
     // Valid until the next call of `of`.
@@ -90,15 +90,31 @@ class Interned {
     const std::vector<std::uint64_t>& ends() const { return ends_; }
 
   private:
+    template <class Word>
+    static std::uint64_t word(const char* at) {
+        Word found;
+        std::memcpy(&found, at, sizeof found);
+        return found;
+    }
+    // The last bytes of a string, at most eight, which are read twice where that takes fewer steps: most strings are short,
+    // and no function is called for them.
+    static std::uint64_t last(const char* at, std::size_t size) {
+        if (size >= 8) return word<std::uint64_t>(at + size - 8);
+        if (size >= 4) return word<std::uint32_t>(at) | word<std::uint32_t>(at + size - 4) << 32;
+        if (size >= 2) return word<std::uint16_t>(at) | word<std::uint16_t>(at + size - 2) << 16;
+        return size ? word<std::uint8_t>(at) : 0;
+    }
     static std::uint64_t hash(Bytes bytes) {
         std::uint64_t found = bytes.size();
-        for (std::size_t at = 0; at < bytes.size(); at += 8) {
-            std::uint64_t word = 0;
-            std::size_t left = bytes.size() - at;
-            std::memcpy(&word, bytes.data() + at, left < 8 ? left : 8);
-            found = mixed(found ^ word);
-        }
-        return found;
+        for (std::size_t at = 0; at + 8 < bytes.size(); at += 8)
+            found = mixed(found ^ word<std::uint64_t>(bytes.data() + at));
+        return mixed(found ^ last(bytes.data(), bytes.size()));
+    }
+    static bool same(Bytes one, Bytes other) {
+        if (one.size() != other.size() || last(one.data(), one.size()) != last(other.data(), other.size())) return false;
+        for (std::size_t at = 0; at + 8 < one.size(); at += 8)
+            if (word<std::uint64_t>(one.data() + at) != word<std::uint64_t>(other.data() + at)) return false;
+        return true;
     }
 
     std::vector<char> bytes_;

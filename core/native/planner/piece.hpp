@@ -18,10 +18,20 @@ struct Places {
 };
 
 // The entries of a factor of a product: those of a source as they are (form 0), or as a form picks them. at: the first
-// place of the source, or where its table begins. form: 2 * the number of the form, + 1 for a table.
+// place of the source, or where its table begins. form: 2 * the number of the form, + 1 for a table; or how the entries
+// stand at `at` of `PlanContext::listed`: one behind the other, or as rows of a dense block.
 struct Factor {
+    static constexpr Index rows = ~Index{0}, entries = rows - 1;
     Index at = 0;
     Index form = 0;
+};
+
+// A row of a dense block: one of the unit matrix, by its number, or places that stand in a row, by `width` + the first one.
+struct BlockRow {
+    static constexpr Index width = 16;
+
+    static Index at(Index place) { return width + place; }
+    static Index place(Index row, Index column) { return row < width ? row == column : row - width + column; }
 };
 
 struct When {
@@ -94,6 +104,7 @@ struct PlanContext {
     std::vector<Mask> words;
     std::vector<Index> values;
     std::vector<Index> places;
+    std::vector<Index> listed;  // the entries of factors that have neither a place in a row nor a form
     Interned forms;  // how factors of products pick their entries: a byte for each, see `factor`
 
     PlanContext() { forms.of({}); }
@@ -141,8 +152,8 @@ inline Factor PlanContext::factor(const Places& of, const Index* entries, Index 
     }
     if (plain) return factor(of);
     if (!short_) {
-        Factor out{static_cast<Index>(places.size()), 1};
-        for (Index k = 0; k < size; ++k) places.push_back(entries[k] < 2 ? entries[k] : place(of, entries[k] - 2));
+        Factor out{static_cast<Index>(listed.size()), Factor::entries};
+        for (Index k = 0; k < size; ++k) listed.push_back(entries[k] < 2 ? entries[k] : place(of, entries[k] - 2));
         return out;
     }
     for (Index k = 0; k < size; ++k) form[k] = static_cast<char>(entries[k]);
@@ -153,6 +164,14 @@ inline Factor PlanContext::factor(const Places& of, const Index* entries, Index 
 
 template <class Act>
 void PlanContext::each_place(Factor of, Index size, Act act) const {
+    if (of.form >= Factor::entries) {
+        const Index* from = listed.data() + of.at;
+        if (of.form == Factor::entries)
+            for (Index k = 0; k < size; ++k) act(from[k]);
+        else
+            for (Index k = 0; k < size; ++k) act(BlockRow::place(from[k / BlockRow::width], k % BlockRow::width));
+        return;
+    }
     const Index* table = of.form & 1 ? places.data() + of.at : nullptr;
     if (of.form <= 1) {  // the entries as they are
         for (Index k = 0; k < size; ++k) act(table ? table[k] : of.at + k);

@@ -23,7 +23,8 @@ namespace {
 // Whether an `Index` counts all numbers.
 bool fit(const PlanContext& context, const CoefficientProgram& program) {
     Int most = std::numeric_limits<Index>::max();
-    return program.listed_size() <= most && static_cast<Int>(context.places.size()) <= most;
+    auto holds = [&](const std::vector<Index>& places) { return static_cast<Int>(places.size()) <= most; };
+    return program.listed_size() <= most && holds(context.places) && holds(context.listed);
 }
 
 }  // namespace
@@ -37,7 +38,7 @@ Planner::Planner(std::unique_ptr<Reader> reader, int num_bits, const Layout& sta
       absorber_(new Absorber(this->start, shape_, fresh_, *context)),
       fuser_(new Fuser(*context, program_, trials_, shape_.item_work, shape_.rules)), lows_(std::move(lows)),
       promise_(promise), on_levels_(std::move(on_levels)) {
-    if (is_large()) fuser_->reserve(static_cast<std::size_t>(reader_->size()));
+    fuser_->reserve(static_cast<std::size_t>(reader_->size()));
 }
 
 bool Planner::read() {
@@ -367,7 +368,9 @@ QX_EXPORT(plan_arrays, (qx::Int planner, qx::Int* out)) {
     *out++ = static_cast<qx::Int>(made->start.flip), *out++ = static_cast<qx::Int>(made->end.flip);
     *out++ = program.num_operands(), *out++ = made->reordered, *out++ = made->floats;
     *out++ = made->linear, *out++ = made->lows;
-    *out++ = program.size(), *out++ = static_cast<qx::Int>(program.bytes() + made->context->places.size() * sizeof(Index));
+    const PlanContext& context = *made->context;
+    std::size_t places = (context.places.size() + context.listed.size()) * sizeof(Index);
+    *out++ = program.size(), *out++ = static_cast<qx::Int>(program.bytes() + places);
     *out++ = reinterpret_cast<qx::Int>(static_cast<PlanSteps*>(made));
     return 0;
 }

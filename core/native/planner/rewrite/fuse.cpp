@@ -27,6 +27,9 @@ double work_of(const Piece& piece, PlanContext& context) {
 }
 
 Index joined_label(const std::vector<Index>& labels, PlanContext& context) {
+    const Index first = labels.front();
+    bool equal = std::all_of(labels.begin(), labels.end(), [&](Index label) { return label == first; });
+    if (equal && context.labels[first].size() <= longest_label) return first;  // which joins nothing, and is not cut
     std::vector<Index> seen;
     std::vector<char> out;
     seen.reserve(labels.size()), out.reserve(2 * longest_label);

@@ -2,6 +2,9 @@
 
 #include "planner/tiles/blocks.hpp"
 
+#include <algorithm>
+#include <utility>
+
 #include "planner/rewrite/fuse.hpp"
 
 namespace qx::plan {
@@ -10,6 +13,7 @@ namespace {
 
 constexpr int block_bits = 4;   // as in qsim_ex.steps.layout
 constexpr int size = 1 << block_bits;
+static_assert(size == BlockRow::width);
 constexpr double parted = 4.0;  // multiply-adds that rearranging amplitudes costs, for work beside a block
 constexpr double tabled = 0.5;  // the share of a diagonal's work that a block saves: outside it may share a table
 constexpr double sent = 4.0;   // multiply-adds that a block has to save besides: it is a register block of its own
@@ -33,35 +37,36 @@ struct Part {
     }
 };
 
-// The matrix of a block while pieces are multiplied into it, as places in the coefficient buffer.
+// The matrix of a block while pieces are multiplied into it, as rows of places in the coefficient buffer.
 class Block {
   public:
     Block(Mask registers, PlanContext& context, CoefficientProgram& program) : context_(context), program_(program) {
         int k = 0;
         each(registers, [&](int bit) { at_[bit] = k++; });
-        for (int row = 0; row < size; ++row)
-            for (int column = 0; column < size; ++column) places_[row][column] = row == column;
+        for (Index row = 0; row < size; ++row) rows_[row] = row;
     }
 
     void multiply(const Piece& piece) {
-        int blocks = 1 << piece.num_reads, inner = piece.size();
-        std::vector<std::vector<int>> rows(blocks * inner);  // the rows that it acts on, for each block and value
+        const int inner = piece.size();
         Mask condition = local(piece.when.mask), value = local(piece.when.value);
+        num_rows_ = 0;
         for (int row = 0; row < size; ++row) {
             if ((row & condition) != value) continue;
             int block = 0, here = 0;
             for (int k = 0; k < piece.num_reads; ++k) block |= (count(row & local(context_.reads(piece)[k])) & 1) << k;
             for (int k = 0; k < piece.num_mixed; ++k) here |= (row >> at_[context_.bit(piece, k)] & 1) << k;
-            rows[block * inner + here].push_back(row);
+            acted_[num_rows_++] = {block * inner + here, row};
         }
-        if (piece.kind == Kind::permute) permute(piece, rows);
-        else product(piece, rows, blocks, inner);
+        std::sort(acted_, acted_ + num_rows_);
+        if (piece.kind == Kind::permute) permute(piece);
+        else product(piece, inner);
     }
 
     // Returns the places of the matrix.
     Places finish() {
         Places out{0, size * size, static_cast<Index>(context_.places.size())};
-        for (const auto& row : places_) context_.places.insert(context_.places.end(), row, row + size);
+        for (Index row : rows_)
+            for (Index column = 0; column < size; ++column) context_.places.push_back(BlockRow::place(row, column));
         return out;
     }
 
@@ -72,40 +77,43 @@ class Block {
         return out;
     }
 
-    void permute(const Piece& piece, const std::vector<std::vector<int>>& rows) {
-        Index before[size][size];
-        std::memcpy(before, places_, sizeof before);
+    void permute(const Piece& piece) {
+        Index before[size];
+        std::memcpy(before, rows_, sizeof before);
+        const int many = num_rows_ / piece.size();
         for (int from = 0; from < piece.size(); ++from) {
-            const std::vector<int>& to = rows[context_.values[piece.to + static_cast<Index>(from)]];
-            for (std::size_t k = 0; k < to.size(); ++k) std::memcpy(places_[to[k]], before[rows[from][k]], sizeof before[0]);
+            const Row* to = acted_ + static_cast<int>(context_.values[piece.to + static_cast<Index>(from)]) * many;
+            for (int k = 0; k < many; ++k) rows_[to[k].second] = before[acted_[from * many + k].second];
         }
     }
 
-    void product(const Piece& piece, const std::vector<std::vector<int>>& rows, int blocks, int inner) {
+    void product(const Piece& piece, int inner) {
         std::vector<Index> entries;  // of the blocks whose rows there are: a condition may decide what is read
-        Index present = 0, matrix = static_cast<Index>(inner * inner), rest = 0;
-        for (int block = 0; block < blocks; ++block) {
-            const std::vector<int>& first = rows[static_cast<std::size_t>(block * inner)];
-            if (first.empty()) continue;
-            for (Index k = 0; k < matrix; ++k) entries.push_back(2 + static_cast<Index>(block) * matrix + k);
-            ++present, rest = static_cast<Index>(first.size());
+        Index present = 0, matrix = static_cast<Index>(inner * inner);
+        for (int k = 0; k < num_rows_; ++k) {
+            int block = acted_[k].first / inner;
+            if (k && acted_[k - 1].first / inner == block) continue;
+            for (Index entry = 0; entry < matrix; ++entry) entries.push_back(2 + static_cast<Index>(block) * matrix + entry);
+            ++present;
         }
         Factor left = context_.factor(piece.source, entries.data(), static_cast<Index>(entries.size()));
-        Index at = static_cast<Index>(context_.places.size());
-        for (const std::vector<int>& each_row : rows)
-            for (int row : each_row) context_.places.insert(context_.places.end(), places_[row], places_[row] + size);
-        ProductKind kind{1, ++level_, present, static_cast<Index>(inner), rest * size};
-        Index made = program_.product(kind, left, {at, 1}).first;
-        for (const std::vector<int>& each_row : rows)
-            for (int row : each_row)
-                for (Index& place : places_[row]) place = made++;
+        Index at = static_cast<Index>(context_.listed.size());
+        for (int k = 0; k < num_rows_; ++k) context_.listed.push_back(rows_[acted_[k].second]);
+        const Index columns = static_cast<Index>(num_rows_ * size) / (present * static_cast<Index>(inner));
+        ProductKind kind{1, ++level_, present, static_cast<Index>(inner), columns};
+        Index made = program_.product(kind, left, {at, Factor::rows}).first;
+        for (int k = 0; k < num_rows_; ++k) rows_[acted_[k].second] = BlockRow::at(made), made += size;
     }
 
     PlanContext& context_;
     CoefficientProgram& program_;
     int at_[64] = {};
     Index level_ = 0;
-    Index places_[size][size];
+    Index rows_[size];
+    // The rows that a piece acts on, each behind the number of its block and value, in the order of both; as many for each.
+    using Row = std::pair<int, int>;
+    Row acted_[size];
+    int num_rows_ = 0;
 };
 
 }  // namespace

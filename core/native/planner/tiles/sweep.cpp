@@ -123,6 +123,7 @@ bool RegisterBlockWriter::advance() {
 
 void RegisterBlockWriter::write(Step step, const std::vector<Piece>& work, double making) {
     const bool blocks = making >= 0;
+    const std::size_t known = context_.places.size();  // what blocks and tables add is read until it is packed
     Packer packer(context_, program_, out_, shape_.table);
     step.type = Step::sweep, step.begin = static_cast<Int>(out_.register_blocks.size());
     std::size_t at = 0;
@@ -136,6 +137,7 @@ void RegisterBlockWriter::write(Step step, const std::vector<Piece>& work, doubl
         pieces.clear();
     }
     packer.finish(step.numbers, step.tables);
+    context_.places.resize(known);
     step.end = static_cast<Int>(out_.register_blocks.size());
     step.packed = static_cast<Int>(out_.packed.size());
     out_.steps.push_back(step);

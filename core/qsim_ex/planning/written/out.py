@@ -187,6 +187,11 @@ class _Gates:
         multiples = int(function("writer_multiples")(writer))
         places, by = np.empty((multiples, 2), dtype=np.int64), np.empty(multiples)
         function("writer_write_multiples")(writer, address(places), address(by))
+        last, conditions = int(function("writer_last")(writer)), writing.conditions()
+        matrices = WrittenMatrices.of(gates, writing.entries(), len(constants()))
+        varying, num_wires = phases(made), made.num_wires
+        del made
+        writing.free()  # before objects are made of what was read
         varies = np.isin(np.arange(count + 1), places[:, 0])
         eighths = _eighths(gates, angles[:-1], varies[:-1])
         angles[-1] -= angles[:-1][eighths > 0].sum() / 2
@@ -199,27 +204,26 @@ class _Gates:
             np.concatenate([np.full(len(constant), -1), places[:, 1]]),
             np.concatenate([angles[constant], by]),
         )
-        last = int(function("writer_last")(writer))
-        parts = list(_parts(gates, angles, varies, writing.conditions()))
-        matrices = WrittenMatrices.of(gates, writing.entries(), len(constants()))
-        structure, begin = structure_of_gates(made.num_wires, gates.tolist(), eighths.tolist(), parts, matrices, last)
+        columns = gates.T.tolist()  # a list for each gate would be millions of objects
+        parts = list(_parts(columns, angles, varies, conditions))
+        structure, begin = structure_of_gates(num_wires, columns, eighths.tolist(), parts, matrices, last)
         check_cancelled()
+        del columns
         entries = RotationEntries.of(
             (row, part) for row, number in enumerate(constant[:-1].tolist()) for part in parts[number]
         )
         known = np.concatenate([constants(), matrices.numbers])
-        numbers = WrittenNumbers(self._operands, *phases(made), self._tolerance, sums, entries, known)
-        writing.free()
+        numbers = WrittenNumbers(self._operands, *varying, self._tolerance, sums, entries, known)
         return WrittenParts(structure, numbers, begin)
 
 
 def _parts(
-    gates: Integers, angles: NDArray[np.float64], varies: NDArray[np.bool_], conditions: list[Condition]
+    columns: list[list[int]], angles: NDArray[np.float64], varies: NDArray[np.bool_], conditions: list[Condition]
 ) -> Iterator[tuple[RotationPart, ...]]:
-    """Yield for each gate the operations of its rotation, none for another gate."""
+    """Yield for each gate the operations of its rotation, none for another gate; columns: those of the gates."""
     halves = np.where((np.abs(np.abs(angles) - np.pi) < TOLERANCE) & ~varies, np.sign(angles), 0).astype(np.int64)
     at = 0
-    for (kind, z, x, number), half in zip(gates.tolist(), halves.tolist(), strict=False):
+    for (kind, z, x, number), half in zip(zip(*columns, strict=True), halves.tolist(), strict=False):
         if kind < ROTATION or kind >= MATRIX:
             yield ()
         else:

@@ -153,9 +153,9 @@ class RotationEntries:
     @classmethod
     def of(cls, parts: Iterable[tuple[int, RotationPart]]) -> RotationEntries:
         """Return those of parts of rotations; each comes with the number of its angle."""
-        rows, known = list[tuple[int, int]](), dict[int, tuple[int, _Matrices]]()  # few matrices are distinct
+        rows, known = list[int](), dict[int, tuple[int, _Matrices]]()  # few matrices are distinct
         for number, part in parts:
-            rows.append((number, known.setdefault(id(part.matrices), (len(known), part.matrices))[0]))
+            rows += number, known.setdefault(id(part.matrices), (len(known), part.matrices))[0]
         numbers, which = np.array(rows, dtype=np.int64).reshape(-1, 2).T
         distinct = [one for _, one in known.values()]
         sizes = np.array([len(one.cos) for one in distinct], dtype=np.int64)

@@ -74,7 +74,7 @@ def _placed(kind: int, wires: tuple[int, ...]) -> Op:
 
 def structure_of_gates(
     num_wires: int,
-    gates: list[list[int]],
+    columns: list[list[int]],
     eighths: list[int],
     parts: list[tuple[RotationPart, ...]],
     matrices: WrittenMatrices,
@@ -82,13 +82,13 @@ def structure_of_gates(
 ) -> tuple[Structure, int]:
     """Return the structure of gates as native code writes them (`Gate` in planner/form/write/writer.hpp), and a phase.
 
-    eighths: see `_eighths`. parts: see `_parts`. matrices: those among the gates. last: the number of the gate with
-    which the operator at the end begins, whose place is returned, too.
+    columns: those of the gates. eighths: see `_eighths`. parts: see `_parts`. matrices: those among the gates. last:
+    the number of the gate with which the operator at the end begins, whose place is returned, too.
     """
     models, ops, new = _models(), list[Op](), tuple.__new__  # a named tuple's `_replace` takes five times as long
     phase = cast(Op, models.instructions[ROTATION])
     place, begin, given = len(constants()) + len(matrices.numbers), 0, iter(matrices.ops)
-    for number, ((kind, wire, mask, _), turns) in enumerate(zip(gates, eighths, strict=True)):
+    for number, (kind, wire, mask, _, turns) in enumerate(zip(*columns, eighths, strict=True)):
         if not number % _AT_ONCE:
             check_cancelled()
         begin = len(ops) if number == last else begin
@@ -106,4 +106,4 @@ def structure_of_gates(
         else:
             ops += [_placed(kind, (other,)) for other in wires_of(mask)]
     whole = structure_of(num_wires, 0, (*ops, phase._replace(operand=place)))
-    return whole, begin if last < len(gates) else len(ops)
+    return whole, begin if last < len(eighths) else len(ops)
