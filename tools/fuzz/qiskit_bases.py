@@ -181,7 +181,7 @@ def _values(case: Case, numbers: Any, side: _Side) -> str | None:
     pub = (side.circuit, ops, np.array(each)) if side.circuit.parameters else (side.circuit, ops)
     found = EstimatorV2(seed=case.ask["seed"], **case.options).run([pub]).result()[0].data.evs
     states = side.states if side.circuit.parameters else side.states[:1]
-    expected = np.array([[expectation_of(state, one).real for state in states] for one in sums])
+    expected = np.array([[expectation_of(state, one) for state in states] for one in sums])
     return compare.arrays(f"{side.name}, values", np.reshape(found, expected.shape), expected, 20 * _within(case))
 
 
