@@ -1,4 +1,4 @@
-"""Draws circuits for a transpiler: gates by name, matrices that are something simpler, and turns between Clifford gates.
+"""Draws circuits for a transpiler: gates by name, matrices that are something simpler, turns between Clifford gates.
 
 What a transpiler writes in the gates of a machine has to have the same form, so what decides about forms is drawn
 often: Clifford operators as matrices, gates whose inverse follows behind a turn, and the same few lines again.

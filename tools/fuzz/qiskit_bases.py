@@ -1,4 +1,4 @@
-"""The kind about bases: a circuit of Qiskit and what its transpiler makes of it do the same, and what definitions say."""
+"""The kind about bases: a circuit of Qiskit, what its transpiler makes of it, and definitions are the same."""
 
 from __future__ import annotations
 
@@ -43,7 +43,11 @@ def draw_bases(random: Random) -> Case:
     lines = programs.lines(random, draw, exact=basis == "t")
     level = random.choices([0, 1, 2, 3], [4, 4, 2, 0 if draw.bound else 1.5])[0]  # 3 fails where parameters cancel
     ask: dict[str, Any] = {"basis": basis, "level": level, "entry": entry}
-    ask |= {"rows": random.randint(1, 4) if draw.values else 1, "values": draw.values, "seed": random.randrange(1 << 30)}
+    ask |= {
+        "rows": random.randint(1, 4) if draw.values else 1,
+        "values": draw.values,
+        "seed": random.randrange(1 << 30),
+    }
     chosen = options(random, wires)
     match entry:
         case "manner":
