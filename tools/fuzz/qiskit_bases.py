@@ -26,8 +26,8 @@ from tools.fuzz.oracle import Oracle
 from tools.fuzz.qiskit_kinds import circuit_of, truth_of
 from tools.fuzz.thresholds import WRITTEN
 
-_ALIKE = 1e-7
-"""How far an amplitude of a transpiled circuit may be from the circuit's: Qiskit drops what is smaller."""
+_ALIKE = 1e-5
+"""How far an amplitude of a transpiled circuit may be from the circuit's: Qiskit drops turns of 1e-6 and less."""
 
 _MOST_BITS = 5
 """The most wires that are measured."""
