@@ -44,7 +44,9 @@ _TURNS: dict[str, Callable[..., cirq.Gate]] = {
     "rx": cirq.rx, "ry": cirq.ry, "rz": cirq.rz,
     "cp": lambda angle: cirq.CZPowGate(exponent=angle / np.pi),
     "rzz": lambda angle: cirq.ZZPowGate(exponent=angle / np.pi, global_shift=-0.5),
-    "r": lambda angle, axis: cirq.PhasedXPowGate(phase_exponent=axis / np.pi, exponent=angle / np.pi, global_shift=-0.5),
+    "r": lambda angle, axis: cirq.PhasedXPowGate(
+        phase_exponent=axis / np.pi, exponent=angle / np.pi, global_shift=-0.5
+    ),
 }  # fmt: skip
 
 
@@ -135,8 +137,8 @@ def main(given: Sequence[str] | None = None) -> None:
             found = times(circuit, basis, asked.threads)
             rows.append({"name": name, "basis": basis, **found})
             print(
-                f"{name:16} {basis:8} first {found['first']:8.1f}  ours {found['ours']:8.2f}  qsim {found['qsim']:8.1f} ms"
-                f"  {found['qsim'] / found['ours']:6.2f}  load {found['load']:.1f}",
+                f"{name:16} {basis:8} first {found['first']:8.1f}  ours {found['ours']:8.2f}  "
+                f"qsim {found['qsim']:8.1f} ms  {found['qsim'] / found['ours']:6.2f}  load {found['load']:.1f}",
                 flush=True,
             )
     for basis in asked.bases:

@@ -36,7 +36,7 @@ def test_circuits_in_all_bases_are_the_same() -> None:
 
 
 def test_wires_that_a_transpiler_lets_change_places_are_moved() -> None:
-    """Where Qiskit leaves SWAPs out, the state and the strings of the first circuit are moved to the wires at the end."""
+    """Where Qiskit leaves SWAPs out, states and strings are moved to the wires at the end."""
     from qiskit.circuit import QuantumCircuit
     from qiskit.quantum_info import Pauli, Statevector
 

@@ -6,6 +6,7 @@ often: Clifford operators as matrices, gates whose inverse follows behind a turn
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from random import Random
 
 from tools.fuzz import angles
@@ -63,9 +64,17 @@ _WITH_CONTROLS: dict[str, int] = {
 
 
 class BasesDraw(QiskitDraw):
-    """A source of lines for a circuit that is transpiled."""
+    """A source of lines for a circuit that is transpiled, on some of its wires, so that gates meet again."""
 
     powers = (2, 3, -1)
+
+    def __init__(self, random: Random, wires: int) -> None:
+        self.pool = random.sample(range(wires), random.choice([3, 4, wires, wires]))
+        super().__init__(random, len(self.pool), 0)
+
+    def some(self, count: int, without: Sequence[int] = ()) -> list[int]:
+        """Different wires of these in any order."""
+        return self.random.sample([wire for wire in self.pool if wire not in without], count)
 
     def lone_angle(self, name: str = "") -> str:
         """An angle that is not huge, since transpilers add angles up."""
@@ -100,9 +109,13 @@ class BasesDraw(QiskitDraw):
         return f"qc.append({gate}, {self.on(self.some(wires))})"
 
     def around(self) -> list[str]:
-        """Clifford gates, a turn, and their inverses: a turn about a string of Pauli matrices."""
+        """Clifford gates, a turn, and their inverses: a turn about a string of Pauli matrices, of few wires or many."""
+        whole = self.pool
+        self.pool = self.some(self.random.choice([2, 3, len(whole)]))
         gates = [self.clifford() for _ in range(self.random.randint(1, 8))]
-        return [*gates, self.turn(), *(_inverse(gate) for gate in reversed(gates))]
+        found = [*gates, self.turn(), *(_inverse(gate) for gate in reversed(gates))]
+        self.pool = whole
+        return found
 
 
 def _inverse(gate: str) -> str:

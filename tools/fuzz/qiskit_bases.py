@@ -37,7 +37,7 @@ def draw_bases(random: Random) -> Case:
     """A circuit with or without parameters, a basis and a level, and what is asked of it and of what is transpiled."""
     wires = random.choice([5, 5, 6, 6, 7, 8, 9])
     entry = random.choices(["manner", "saved", "shots", "values", "ranks"], [5, 3, 2, 3, 1])[0]
-    draw = programs.BasesDraw(random, wires, 0)
+    draw = programs.BasesDraw(random, wires)
     draw.bound = entry in ("saved", "values") and random.random() < 0.4
     basis = random.choice([*programs.BASES][: -1 if draw.bound else None])
     lines = programs.lines(random, draw, exact=basis == "t")
@@ -51,7 +51,7 @@ def draw_bases(random: Random) -> Case:
     chosen = options(random, wires)
     match entry:
         case "manner":
-            ask["manner"] = random.randrange(6)
+            ask["manner"] = random.choice([0, 1, 2, 3, 4, 4, 5, 5])
         case "ranks":
             ask["ranks"] = random.choice([2, 2, 4])
             chosen = {"device": random.choice(devices()), "threads": 1, "processes": ask["ranks"]}
@@ -59,8 +59,9 @@ def draw_bases(random: Random) -> Case:
             ask["measured"] = tuple(draw.some(random.randint(1, _MOST_BITS)))
         case "values":
             ask["observables"] = tuple(terms(random, wires) for _ in range(random.randint(1, 2)))
+    ask["thresholds"] = {"clustered_percent": 0} if random.random() < 0.7 else {}
     if random.random() < 0.5:
-        ask["thresholds"] = WRITTEN
+        ask["thresholds"] |= WRITTEN
     return Case("qiskit-bases", wires, 0, tuple(lines), chosen, ask)
 
 
