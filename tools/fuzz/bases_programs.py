@@ -99,7 +99,7 @@ class BasesDraw(QiskitDraw):
         """A matrix, or a gate of the library that is one."""
         random = self.random
         of = random.choice([_MATRICES, _MATRICES, _WITH_CONTROLS])
-        text, wires = random.choice([*of.items()])
+        text, wires = random.choice([pair for pair in of.items() if pair[1] <= len(self.pool)])
         while "{a}" in text:
             text = text.replace("{a}", angles.angle(random), 1)
         numbers = {"{n}": self.seed(), "{m}": self.seed(), "{c}": random.randrange(2)}

@@ -56,7 +56,7 @@ def draw_bases(random: Random) -> Case:
             ask["ranks"] = random.choice([2, 2, 4])
             chosen = {"device": random.choice(devices()), "threads": 1, "processes": ask["ranks"]}
         case "shots":
-            ask["measured"] = tuple(draw.some(random.randint(1, _MOST_BITS)))
+            ask["measured"] = tuple(random.sample(range(wires), random.randint(1, _MOST_BITS)))
         case "values":
             ask["observables"] = tuple(terms(random, wires) for _ in range(random.randint(1, 2)))
     ask["thresholds"] = {"clustered_percent": 0} if random.random() < 0.7 else {}
