@@ -56,8 +56,11 @@ _WITH_CONTROLS: dict[str, int] = {
     "lib.PauliEvolutionGate(qi.SparsePauliOp(['XYZ'], [0.7]), {a})": 3,
     "lib.PauliEvolutionGate(qi.SparsePauliOp(['ZZI', 'XXI', 'IIZ'], [1, -2, 0.3]), {a})": 3,
     "lib.RXXGate({a}).control(1)": 3,
-    "lib.MCXGate(3)": 4,
-    "lib.MCPhaseGate({a}, 3, ctrl_state=2)": 4,
+    "lib.CCXGate(ctrl_state={d})": 3,
+    "lib.CCZGate(ctrl_state={d})": 3,
+    "lib.MCXGate(3, ctrl_state={d})": 4,
+    "lib.MCPhaseGate({a}, 2, ctrl_state={d})": 3,
+    "lib.MCPhaseGate({a}, 3, ctrl_state={d})": 4,
     "lib.QFTGate(3)": 3,
 }
 """Gates of the library with their number of wires."""
@@ -102,7 +105,7 @@ class BasesDraw(QiskitDraw):
         text, wires = random.choice([pair for pair in of.items() if pair[1] <= len(self.pool)])
         while "{a}" in text:
             text = text.replace("{a}", angles.angle(random), 1)
-        numbers = {"{n}": self.seed(), "{m}": self.seed(), "{c}": random.randrange(2)}
+        numbers = {"{n}": self.seed(), "{m}": self.seed(), "{c}": random.randrange(2), "{d}": random.randrange(4)}
         for name, number in numbers.items():
             text = text.replace(name, str(number))
         gate = f"lib.UnitaryGate({text})" if of is _MATRICES else text
