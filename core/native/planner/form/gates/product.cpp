@@ -31,7 +31,7 @@ class Finder {
         if (of.selectors.size() > thresholds.selectors) return false;
         if (of.mixed.empty()) return diagonal(phases(of), of.selectors), true;
         if (of.mixed.size() == 1 && one_axis(of)) return true;
-        if (whole.mixed.size() == 2 && whole.selectors.empty()) return two_wires(whole), true;
+        if (whole.mixed.size() == 2 && whole.selectors.empty()) return bell_states(whole) || (two_wires(whole), true);
         if (of.mixed.size() == 1) return one_by_one(of);
         if (of.mixed.size() == 2 && bell_states(of)) return true;
         return of.selectors.empty() && of.mixed.size() > 2 && split_off(of);

@@ -155,6 +155,10 @@ TEST_CASE("matrices that are diagonal in Bell states are rotations by XX, ZZ, YY
         return matrix(2, {{{3, 0}, drawn.angle()}, {{0, 3}, drawn.angle()}, {{3, 3}, drawn.angle()}}, drawn.angle());
     };
     for (int k = 0; k < 20; ++k) {
+        Product product;
+        const std::vector<Complex> alone = drawn_matrix();
+        CHECK(checked({2, 0, 0, 0, alone}, drawn) <= 3);
+        CHECK((find_product({2, 0, 0, 0, alone.data()}, tolerance, product) && product.rotations.size() <= 3));
         CHECK(checked({2, 1, 0, 0, joined(drawn_matrix(), drawn_matrix())}, drawn) <= 7);
         CHECK(checked({2, 0, 1, 1, drawn_matrix()}, drawn) <= 7);
         CHECK(checked({2, 0, 2, 2, drawn_matrix()}, drawn) <= 15);
