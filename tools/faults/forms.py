@@ -59,7 +59,7 @@ FAULTS = {
         "if (sum.quarters) quarter(pauli, sum.quarters & 3);",
     ),
     "a state's first phase": Fault("stabilizer_state.cpp", " + 4 * count(a & value_ & turned_)", ""),
-    "a phase on zeros": Fault("form.cpp", "string.negative ? 0.5 : -0.5", "-0.5"),
+    "a phase on zeros": Fault("form.cpp", "string.negative ? 0.5 : -0.5", "string.negative ? -0.5 : 0.5"),
     "a cluster's phase": Fault("clusters/cluster.cpp", "to.phase += phases.all;", ""),
     # symplectic products
     "half of a product in layers": Fault(
