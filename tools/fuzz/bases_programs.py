@@ -120,6 +120,17 @@ class BasesDraw(QiskitDraw):
         self.pool = whole
         return found
 
+    def conditions(self) -> list[str]:
+        """A few phases under controls of either value, on the same wires."""
+        random, few = self.random, self.some(min(len(self.pool), self.random.choice([3, 4, 5])))
+        found = []
+        for _ in range(random.randint(2, 4)):
+            wires = random.sample(few, random.randint(3, len(few)))
+            angle = random.choice(["pi", angles.angle(random)])
+            state = random.randrange(1 << len(wires) - 1)
+            found.append(f"qc.append(lib.MCPhaseGate({angle}, {len(wires) - 1}, ctrl_state={state}), {self.on(wires)})")
+        return found
+
 
 def _inverse(gate: str) -> str:
     """The inverse of a Clifford gate."""
@@ -135,11 +146,11 @@ def lines(random: Random, draw: BasesDraw, *, exact: bool) -> list[Line]:
     if exact:
         texts += [draw.exact() for _ in range(3 * count)]
     else:
-        sources = [draw.standard, draw.clifford, draw.turn, *([] if draw.bound else [draw.matrix_line]), draw.around]
-        weights = [random.choice(some) for some in ((0, 1, 4), (0, 1, 4), (0, 1, 4), (0, 1, 4), (0, 0, 0.3, 1))]
-        weights = weights[: len(sources) - 1] + weights[-1:]
+        sources = [draw.standard, draw.clifford, draw.turn, draw.around, draw.conditions, draw.matrix_line]
+        weights = [random.choice(some) for some in ((0, 1, 4),) * 3 + ((0, 0, 0.3, 1),) * 2 + ((0, 1, 4),)]
+        weights[-1] *= not draw.bound
         for _ in range(count):
-            found = random.choices(sources, weights if any(weights) else None)[0]()
+            found = random.choices(sources, weights if any(weights) else [1, 1, 1, 0, 0, 0])[0]()
             texts += [found] if isinstance(found, str) else found
     if random.random() < 0.2:
         few = texts[: random.randint(2, 8)]
