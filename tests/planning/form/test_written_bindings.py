@@ -229,7 +229,7 @@ def test_a_batch_of_shifted_parameters_is_written_once() -> None:
 
 
 def test_operands_that_no_gate_reads_do_not_count() -> None:
-    """Circuits of one structure may have operands behind all that gates read, of gates left out: all are written once."""
+    """Circuits of one structure are written once, however many operands stand behind all that gates read."""
     rows = [CircuitBuilder(2).gate("rx", [0], angle).gate("cx", [0, 1]).build() for angle in (0.3, 0.4, 0.5)]
     known = WrittenBindings(rows[0].structure, written_out)
     for number, row in enumerate(rows):
