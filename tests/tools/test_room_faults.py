@@ -18,8 +18,8 @@ from qsim_ex.kernels.cpu.encoded_plan import NativeSweep
 from qsim_ex.observe import sampling
 from qsim_ex.placement.single import Single
 from qsim_ex.placement.windows import rehearsal
-from qsim_ex.planning import form
-from qsim_ex.run import stim_samples
+from qsim_ex.planning import behind, form
+from qsim_ex.run import stim_samples, written_out
 from qsim_ex.run.exact import parts as density_parts
 
 MOST = 20_000
@@ -110,6 +110,15 @@ def forgotten_signs(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(form, "Clifford", lambda xs, zs: right(unsigned(xs), unsigned(zs)))
 
 
+def unsigned_phases(patch: pytest.MonkeyPatch) -> None:
+    """Observables pass S at the end of a circuit as if it were S†."""
+    method(
+        patch, behind._Strings, "pass_gate",
+        lambda right, self, gate: right(self, replace(gate, name="sdg") if gate.name == "s" else gate),
+    )  # fmt: skip
+    patch.setattr(written_out, "before", behind.before.__wrapped__)
+
+
 # --- methods and adapters ---------------------------------------------------------------------------------------------
 
 
@@ -169,6 +178,7 @@ FAULTS = [
     Fault("a piece that is left", late_half, ("swaps",)),
     Fault("a window more", one_slot_more, ("rehearsed",)),
     Fault("signs of the Clifford operator", forgotten_signs, ("form",)),
+    Fault("a sign behind S", unsigned_phases, ("qiskit-bases",), "qiskit"),
     Fault("Pauli gates in every shot", unconditional_paulis, ("stabilizer",), "stim"),
     Fault("batches without noise", quiet_batches, ("stabilizer",), "stim", seed=4830),
     Fault("a number that is used up", a_number_again, ("density",), seed=3099),

@@ -3,6 +3,7 @@
     python -m tools.faults signals --count 200       # SIGINT at so many moments of each kind of run
     python -m tools.faults memory --count 50         # so many buffers of NumPy refused to each kind of run
     python -m tools.faults disks                     # truncated checkpoints, killed writers, disks that fill
+    python -m tools.faults forms --count 5000        # faults in native code of forms, found within so many circuits
 
 Prints a line for each kind of run, and returns 1 if anything was wrong.
 """
@@ -41,16 +42,23 @@ def disks(_count: int, _seed: int, kind: str) -> tuple[Counter[str], list[str]]:
     return KINDS[kind]()
 
 
+def forms(count: int, seed: int, kind: str) -> tuple[Counter[str], list[str]]:
+    """Plant a fault into native code that finds or writes forms."""
+    from tools.faults.forms import search
+
+    return search(count, seed, kind)
+
+
 def main() -> int:
     """Run one campaign."""
     parser = argparse.ArgumentParser(prog="python -m tools.faults", description=__doc__)
-    parser.add_argument("campaign", choices=["signals", "memory", "disks"])
+    parser.add_argument("campaign", choices=["signals", "memory", "disks", "forms"])
     parser.add_argument("--count", type=int, default=50)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--only", default="", help="kinds whose name begins so")
     given = parser.parse_args()
     check_the_definition()
-    campaign = {"signals": signals, "memory": memory, "disks": disks}[given.campaign]
+    campaign = {"signals": signals, "memory": memory, "disks": disks, "forms": forms}[given.campaign]
     kinds = [kind for kind in _kinds(given.campaign) if kind.startswith(given.only)]
     total, wrong = Counter[str](), 0
     for kind in kinds:
@@ -68,11 +76,15 @@ def main() -> int:
 
 
 def _kinds(campaign: str) -> list[str]:
-    if campaign != "disks":
-        return list(RUNS)
-    from tools.faults.disks import KINDS
+    if campaign == "disks":
+        from tools.faults.disks import KINDS
 
-    return list(KINDS)
+        return list(KINDS)
+    if campaign == "forms":
+        from tools.faults.forms import FAULTS
+
+        return list(FAULTS)
+    return list(RUNS)
 
 
 if __name__ == "__main__":

@@ -12,13 +12,13 @@ from typing import Any
 
 import cirq
 import numpy as np
-from qiskit.circuit import ControlledGate, QuantumCircuit
-from qiskit.circuit.library import DiagonalGate, UnitaryGate, get_standard_gate_name_mapping
-from qiskit.quantum_info import Operator
+from qiskit.circuit import QuantumCircuit
+from qiskit.circuit.library import UnitaryGate, get_standard_gate_name_mapping
 from qiskit_aer import AerSimulator
 
 from tools.fuzz.numbers import Matrix
 from tools.fuzz.oracle import Oracle
+from tools.fuzz.qiskit_oracle import matrix_of
 
 
 @lru_cache(maxsize=1)
@@ -52,23 +52,6 @@ def state_of_cirq(circuit: cirq.Circuit, qubits: Sequence[cirq.Qid]) -> Matrix:
     for operation in circuit.all_operations():
         _append(found, cirq.unitary(operation), [place[qubit] for qubit in reversed(operation.qubits)])
     return states([found])[0]
-
-
-def matrix_of(operation: Any) -> Matrix:
-    """The matrix of a gate, with and without controls.
-
-    That of a diagonal, and of a matrix with controls, is not Qiskit's: sequences of gates that it makes of them, and
-    multiplies, drop angles below 1e-10 or so.
-    """
-    if isinstance(operation, DiagonalGate):
-        return np.diag(operation.params).astype(np.complex128)
-    if not (isinstance(operation, ControlledGate) and isinstance(operation.base_gate, UnitaryGate | DiagonalGate)):
-        return Operator(operation).data
-    inner, controls = matrix_of(operation.base_gate), operation.num_ctrl_qubits
-    matrix = np.eye(len(inner) << controls, dtype=np.complex128)
-    rows = (np.arange(len(inner)) << controls) + operation.ctrl_state
-    matrix[np.ix_(rows, rows)] = inner
-    return matrix
 
 
 def _gates(circuit: QuantumCircuit) -> list[tuple[Any, list[int]]]:

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from tools.fuzz.numbers import Matrix, pauli, strings
+from tools.fuzz.numbers import PAULIS, Matrix, pauli, strings
 from tools.fuzz.oracle import apply
 
 
@@ -25,10 +25,13 @@ def marginal_of(weights: Any, wires: list[int]) -> Any:
 
 def expectation_of(psi: Matrix, found: dict[str, float]) -> float:
     """<ψ|H|ψ> of a Pauli sum."""
-    return sum(
-        number * np.vdot(psi, apply(psi[:, None], pauli(letters), range(len(letters)))[:, 0]).real
-        for letters, number in found.items()
-    )
+    total = 0.0
+    for letters, number in found.items():
+        moved = psi[:, None]
+        for wire, letter in enumerate(letters):
+            moved = moved if letter == "I" else apply(moved, PAULIS[letter], [wire])
+        total += number * np.vdot(psi, moved[:, 0]).real
+    return total
 
 
 def density_of(psi: Matrix, wires: list[int]) -> Matrix:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -23,11 +24,19 @@ NOTHING = 1e-28
 
 def apply(state: Matrix, matrix: Matrix, wires: Sequence[int]) -> Matrix:
     """The matrix on some wires of a state [2^n, m]; ``wires[0]`` is the least significant bit of its index."""
-    n, k = len(state).bit_length() - 1, len(wires)
-    axes = [n - 1 - wire for wire in reversed(wires)]
-    tensor = np.moveaxis(state.reshape([2] * n + [-1]), axes, range(k))
-    moved = (matrix @ tensor.reshape(1 << k, -1)).reshape(tensor.shape)
-    return np.moveaxis(moved, range(k), axes).reshape(state.shape)
+    n = len(state).bit_length() - 1
+    there, back = _axes(n, tuple(wires))
+    tensor = state.reshape([2] * n + [-1]).transpose(there)
+    moved = (matrix @ tensor.reshape(1 << len(wires), -1)).reshape(tensor.shape)
+    return moved.transpose(back).reshape(state.shape)
+
+
+@lru_cache(maxsize=4096)
+def _axes(n: int, wires: tuple[int, ...]) -> tuple[list[int], list[int]]:
+    """The axes of a state [2]*n + [m] with those of some wires first, the most significant of all first, and back."""
+    first = [n - 1 - wire for wire in reversed(wires)]
+    there = first + [axis for axis in range(n + 1) if axis not in first]
+    return there, sorted(range(n + 1), key=there.__getitem__)
 
 
 def under(matrix: Matrix, controls: int, values: int | None) -> Matrix:

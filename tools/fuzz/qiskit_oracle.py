@@ -10,6 +10,7 @@ from qiskit.circuit import (
     Barrier,
     ClassicalRegister,
     Clbit,
+    ControlledGate,
     Delay,
     ForLoopOp,
     IfElseOp,
@@ -21,15 +22,33 @@ from qiskit.circuit import (
 )
 from qiskit.circuit.classical import expr
 from qiskit.circuit.controlflow import CASE_DEFAULT
-from qiskit.circuit.library import Initialize
+from qiskit.circuit.library import DiagonalGate, Initialize, UnitaryGate
 from qiskit.quantum_info import Kraus, Operator
 
+from tools.fuzz.numbers import Matrix
 from tools.fuzz.oracle import Oracle
 
 CHANNELS = ("kraus", "superop", "quantum_channel")
 
 Error = Callable[[str, tuple[int, ...]], Any]
 """The Kraus matrices of a noisy machine's error, by an instruction's name and wires; None if there is none."""
+
+
+def matrix_of(operation: Any) -> Matrix:
+    """The matrix of a gate, with and without controls.
+
+    That of a diagonal, and of a matrix with controls, is not Qiskit's: sequences of gates that it makes of them, and
+    multiplies, drop angles below 1e-10 or so.
+    """
+    if isinstance(operation, DiagonalGate):
+        return np.diag(operation.params).astype(np.complex128)
+    if not (isinstance(operation, ControlledGate) and isinstance(operation.base_gate, UnitaryGate | DiagonalGate)):
+        return Operator(operation).data
+    inner, controls = matrix_of(operation.base_gate), operation.num_ctrl_qubits
+    matrix = np.eye(len(inner) << controls, dtype=np.complex128)
+    rows = (np.arange(len(inner)) << controls) + operation.ctrl_state
+    matrix[np.ix_(rows, rows)] = inner
+    return matrix
 
 
 def walk(
@@ -95,7 +114,7 @@ def _step(
         case _ if operation.name == "save_statevector":
             oracle.save(operation.label)
         case _:
-            oracle.unitary(Operator(operation).data, on)
+            oracle.unitary(matrix_of(operation), on)
             _noise(operation, on, oracle, error)
 
 

@@ -226,3 +226,13 @@ def test_a_batch_of_shifted_parameters_is_written_once() -> None:
         assert found
         assert error(circuit, found) < 1e-12
     assert writes == [2, 2, 2]
+
+
+def test_operands_that_no_gate_reads_do_not_count() -> None:
+    """Circuits of one structure are written once, however many operands stand behind all that gates read."""
+    rows = [CircuitBuilder(2).gate("rx", [0], angle).gate("cx", [0, 1]).build() for angle in (0.3, 0.4, 0.5)]
+    known = WrittenBindings(rows[0].structure, written_out)
+    for number, row in enumerate(rows):
+        found = known.of(Bindings.of(np.pad(row.operands, ((0, 0), (0, 3 * number)), constant_values=number)))
+        assert found
+        assert error(row, found) < 1e-12

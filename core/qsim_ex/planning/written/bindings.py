@@ -51,6 +51,7 @@ class WrittenBindings:
 
     def of(self, bound: Bindings) -> WrittenCircuit | None:
         """Return what is written for some bindings and for those before; None if there is no such circuit."""
+        bound = self._read_of(bound)
         with self._lock:
             rounds = 0 if self._over else thresholds.now.written_bindings + 1
             for _ in range(rounds):
@@ -70,6 +71,16 @@ class WrittenBindings:
                     return self._latest
             self._over = True
             return None
+
+    def _read_of(self, bound: Bindings) -> Bindings:
+        """Leave out operands behind all that gates read; other circuits of the structure may have more or fewer."""
+        total = self._total
+        return Bindings(bound.count, lambda begin, end: bound.operands(begin, end)[:, :total])
+
+    @cached_property
+    def _total(self) -> int:
+        """How many operands there are up to the last one that a gate reads."""
+        return max((one.operand + len(one.pattern) for one in self._gates.distinct if isinstance(one, Op)), default=0)
 
     @cached_property
     def _matrices(self) -> tuple[NDArray[np.intp], NDArray[np.bool_]]:
@@ -94,7 +105,7 @@ class WrittenBindings:
         assert self._samples is not None
         starts, read = self._matrices
         found, matrices = self._samples[0].copy(), np.zeros(len(starts), dtype=np.bool_)
-        some = thresholds.now.operands_at_once // len(self._samples[0])
+        some = thresholds.now.operands_at_once // max(1, len(self._samples[0]))
         for begin, end in thresholds.pieces(bound.count, max(1, min(some, thresholds.now.bindings_at_once))):
             check_cancelled()
             operands = bound.operands(begin, end)

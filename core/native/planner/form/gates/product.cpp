@@ -26,12 +26,12 @@ class Finder {
 
     bool find(Blocks of) {
         const Blocks whole = of;
-        if (of.selectors.empty() && of.mixed.size() > 1 && clifford(of)) return true;
         while (read_one(of));
+        if (whole.selectors.empty() && whole.mixed.size() > 1 && (few_strings(whole, of) || clifford(whole))) return true;
         if (of.selectors.size() > thresholds.selectors) return false;
         if (of.mixed.empty()) return diagonal(phases(of), of.selectors), true;
         if (of.mixed.size() == 1 && one_axis(of)) return true;
-        if (whole.mixed.size() == 2 && whole.selectors.empty()) return two_wires(whole), true;
+        if (whole.mixed.size() == 2 && whole.selectors.empty()) return bell_states(whole) || (two_wires(whole), true);
         if (of.mixed.size() == 1) return one_by_one(of);
         if (of.mixed.size() == 2 && bell_states(of)) return true;
         return of.selectors.empty() && of.mixed.size() > 2 && split_off(of);
@@ -48,6 +48,16 @@ class Finder {
     bool read_one(Blocks& of) const {
         for (std::size_t wire = 0; wire < of.mixed.size(); ++wire)
             if (!of.mixes(wire, tolerance_)) return of.read(wire), true;
+        return false;
+    }
+
+    // Of two wires of which one is only read, such as CX: finds three strings at most, where quarter turns may be six.
+    bool few_strings(const Blocks& whole, const Blocks& of) {
+        if (whole.mixed.size() > 2 || of.mixed.size() != 1 || of.selectors.size() > thresholds.selectors) return false;
+        const std::size_t begin = out_.rotations.size();
+        const double phase = out_.phase;
+        if (one_axis(of) && out_.rotations.size() <= begin + 3) return true;
+        out_.rotations.resize(begin), out_.phase = phase;
         return false;
     }
 

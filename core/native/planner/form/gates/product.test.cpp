@@ -108,6 +108,29 @@ TEST_CASE("a gate under controls is the same however its matrix was given") {
     }
 }
 
+TEST_CASE("CX is three rotations and CH is as many as under a control, whichever wires its matrix mixes") {
+    const auto rotations = [](const Given& of) {
+        Product product;
+        REQUIRE(find_product(of.operation(), tolerance, product));
+        return product.rotations.size();
+    };
+    const double half = std::sqrt(0.5);
+    const std::vector<Complex> h{half, half, half, -half};
+    for (const std::vector<Complex>& of : {x, h})
+        for (int wire = 0; wire < 2; ++wire) {
+            std::vector<Complex> dense(16);
+            for (std::size_t row = 0; row < 4; ++row)
+                for (std::size_t column = 0; column < 4; ++column) {
+                    const auto own = [&](std::size_t k) { return k >> wire & 1; };
+                    const auto other = [&](std::size_t k) { return k >> (1 - wire) & 1; };
+                    if (other(row) == other(column))
+                        dense[4 * row + column] = (other(row) ? of : one)[2 * own(row) + own(column)];
+                }
+            CHECK(rotations({2, 0, 0, 0, dense}) == rotations({1, 0, 1, 1, of}));
+        }
+    CHECK(rotations({1, 0, 1, 1, x}) == 3);
+}
+
 TEST_CASE("one wire is at most three rotations, two wires at most fifteen, and Clifford operators none") {
     Drawn drawn(3, 3);
     for (int k = 0; k < 50; ++k) {
@@ -132,6 +155,10 @@ TEST_CASE("matrices that are diagonal in Bell states are rotations by XX, ZZ, YY
         return matrix(2, {{{3, 0}, drawn.angle()}, {{0, 3}, drawn.angle()}, {{3, 3}, drawn.angle()}}, drawn.angle());
     };
     for (int k = 0; k < 20; ++k) {
+        Product product;
+        const std::vector<Complex> alone = drawn_matrix();
+        CHECK(checked({2, 0, 0, 0, alone}, drawn) <= 3);
+        CHECK((find_product({2, 0, 0, 0, alone.data()}, tolerance, product) && product.rotations.size() <= 3));
         CHECK(checked({2, 1, 0, 0, joined(drawn_matrix(), drawn_matrix())}, drawn) <= 7);
         CHECK(checked({2, 0, 1, 1, drawn_matrix()}, drawn) <= 7);
         CHECK(checked({2, 0, 2, 2, drawn_matrix()}, drawn) <= 15);
