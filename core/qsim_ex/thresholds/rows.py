@@ -63,7 +63,8 @@ class OfPlanning:
     packed_by_numpy: the packed numbers up to which NumPy takes operands sooner than native code could be asked.
     operands_at_once: the operands of superoperators that are looked through at a time.
     written_microseconds: the least predicted time of a run for which what is written out of the circuit's form is
-        tried. written_nanoseconds: for each gate, about what finding the form takes.
+        tried. written_nanoseconds: for each gate, about what finding the form takes. compared_microseconds: the same,
+        of a run that comes again and again.
     written_percent: the most that it may take of the share of the time as the circuit came below which its own surely
         is less (`Rates.surely`); 0: it is never tried.
     planned_microseconds, between_microseconds, gate_nanoseconds: planning a gate of a form, between gates, as it came.
@@ -83,6 +84,7 @@ class OfPlanning:
     operands_at_once: int = 1 << 20
     written_microseconds: int = 2000
     written_nanoseconds: int = 200
+    compared_microseconds: int = 500
     written_percent: int = 100
     planned_microseconds: int = 60
     between_microseconds: int = 19
