@@ -67,9 +67,9 @@ def test_pairs_do_what_they_did(seed: int, angles: tuple[float, float, float], b
         clusters(transpiled(gates, 4, basis, 1))
 
 
-@pytest.mark.parametrize("basis", BASES)
+@pytest.mark.parametrize("basis", [basis for basis in BASES if "rzz" not in basis])
 def test_toffolis_come_back_as_x_under_controls(basis: tuple[str, ...]) -> None:
-    """An adder's CX and Toffolis are X under one control and two, with no turns between them."""
+    """CX and Toffolis are X under one control and two, with no turns between them but those at the beginning."""
     gates = [Gate("ry", (wire,), (0.3 + wire,)) for wire in range(6)]
     toffolis = [(0, 1, 2), (2, 3, 4), (4, 5, 0)]
     for a, b, c in toffolis:
