@@ -141,7 +141,12 @@ class Drawn:
 
 
 def cells(
-    sizes: Sequence[int], precision: str, families: Sequence[str], texts: Path, seconds: float, structures: int = STRUCTURES
+    sizes: Sequence[int],
+    precision: str,
+    families: Sequence[str],
+    texts: Path,
+    seconds: float,
+    structures: int = STRUCTURES,
 ) -> Iterator[dict[str, Any]]:
     """Yield a cell for each size, family and basis, and print them; then compiled runs of the first size."""
     end, known = perf_counter() + seconds, kept(texts)

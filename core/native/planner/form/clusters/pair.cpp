@@ -100,7 +100,11 @@ class Pair {
         if (std::fabs(a) > rounding) {
             const Complex same = std::polar(1.0, c), stays = std::cos(2 * a) * std::polar(1.0, -c);
             const Complex mixes = std::sin(2 * a) * std::polar(1.0, half - c);
-            put_piece({Piece::pair, 0, 0, 0, {identity2, identity2},
+            put_piece({Piece::pair,
+                       0,
+                       0,
+                       0,
+                       {identity2, identity2},
                        {same, 0, 0, 0, 0, stays, mixes, 0, 0, mixes, stays, 0, 0, 0, 0, same}});
         } else if (std::fabs(c) > rounding) {
             put_piece({Piece::parity, 0, -2 * c, 0, {identity2, identity2}});

@@ -8,7 +8,8 @@ namespace qx::form {
 using plan::Index;
 
 // parity: exp(-i angle/2 Z…Z). where: e^{i angle} where wires have the values of a mask. block: a matrix, [2^wires,
-// 2^wires]. pair: a matrix that mixes 01 and 10 alone. swap: of two wires. turn: of one wire, before a rotation. rotation: one that was read, by an angle that varies, or on many wires.
+// 2^wires]. pair: a matrix that mixes 01 and 10 alone. swap: of two wires. turn: of one wire, before a rotation. rotation:
+// one that was read, by an angle that varies, or on many wires.
 struct Piece {
     enum Kind { parity, where, block, pair, swap, turn, rotation };
     static constexpr int most_wires = Segment::most_wires;

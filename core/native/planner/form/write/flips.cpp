@@ -14,7 +14,8 @@ constexpr int most_wires = 3;      // of X under controls; under more, phases ma
 constexpr double of_flip = 0.5, of_small = 0.3;  // costs of X, and of phases and X of a wire alone; a turn has 1
 
 bool is_sign(const Piece& piece) {
-    return piece.kind == Piece::where && count(piece.wires) <= most_wires && std::fabs(std::fabs(piece.angle) - std::numbers::pi) < rounding;
+    return piece.kind == Piece::where && count(piece.wires) <= most_wires &&
+           std::fabs(std::fabs(piece.angle) - std::numbers::pi) < rounding;
 }
 
 // What a turn costs. passes: whether phases behind it pass what comes next.
@@ -26,9 +27,7 @@ double cost(const Matrix2& turn, bool passes) {
 
 }  // namespace
 
-Matrix2 turn_before(const Piece& piece, int wire) {
-    return piece.has_turns() ? piece.turn_of(wire) : identity2;
-}
+Matrix2 turn_before(const Piece& piece, int wire) { return piece.has_turns() ? piece.turn_of(wire) : identity2; }
 
 Matrix2 flip_frame(const Piece& piece, int wire) {
     const double sign = piece.values >> wire & 1 ? 1 : -1;  // X where the wire is 0 is Z X Z where it is 1
@@ -42,9 +41,9 @@ std::vector<int> flipped_wires(const Pieces& of) {
         each(of.all[k].wires, [&](int wire) { on_wire[static_cast<std::size_t>(wire)].push_back(k); });
     for (std::size_t at = 0; at < on_wire.size(); ++at) {
         const int wire = static_cast<int>(at);
-        std::array<double, 2> least{0, HUGE_VAL};             // so far, where the last piece is as it was, and where it flips
+        std::array<double, 2> least{0, HUGE_VAL};  // so far, where the last piece is as it was, and where it flips
         std::array<Matrix2, 2> behind{identity2, identity2};  // what the last piece leaves
-        std::vector<std::array<bool, 2>> before;              // for each piece and choice, the choice before it
+        std::vector<std::array<bool, 2>> before;  // for each piece and choice, the choice before it
         const auto step = [&](const Matrix2& turn, const Piece* piece) {
             const bool may = piece && is_sign(*piece) && out[static_cast<std::size_t>(piece - of.all.data())] < 0;
             std::array<double, 2> now{HUGE_VAL, HUGE_VAL};
