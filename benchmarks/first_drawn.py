@@ -2,7 +2,8 @@
 
 A structure of a family has its wires in a drawn order and a square root of X at three drawn places, so that no kernel
 of another one is there. Each is run as it is written and in rz, sx, x and cz, which ``--write FILE`` keeps beforehand
-where Qiskit is, with all its angles: with others a circuit has another form. Where ``--seconds`` is named, what has not been measured by then is left out.
+where Qiskit is, with all its angles: with others a circuit has another form. Where ``--seconds`` is named, what has not
+been measured by then is left out.
 """
 
 from __future__ import annotations

@@ -17,7 +17,6 @@ from __future__ import annotations
 import argparse
 import math
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
 from pathlib import Path
 from statistics import geometric_mean
 from typing import NamedTuple, cast

@@ -31,8 +31,9 @@ class Tried:
     """What is known of a structure in a place.
 
     slower: whether nothing faster is to be written out of it there. short: whether only many runs are worth a look.
-    alone: whether what is written for all bindings is slower. chosen: what is known to be faster. looked: whether a first look is done. compared: how often all manners
-    have been compared, or are being compared in the background. gates: those that were written at first.
+    alone: whether what is written for all bindings is slower. chosen: what is known to be faster. looked: whether a
+    first look is done. compared: how often all manners have been compared, or are being compared in the background.
+    gates: those that were written at first.
     run: the predicted microseconds of a binding's first run, as it came or as it was written then.
     spent: those of all runs so far, the one that is planned included.
     """

@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from planning.form.test_written_clusters import BASES, clusters, entangled, turns
 from scipy.linalg import expm
 
 from benchmarks.forms import transpiled
 from benchmarks.gates import Gate
 from benchmarks.textbook import haar
-from planning.form.test_written_clusters import BASES, clusters, entangled, turns
 from qsim_ex import thresholds
 from qsim_ex.circuit.ops import Op
 from qsim_ex.planning.written.out import WrittenCircuit
