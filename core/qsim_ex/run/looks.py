@@ -232,7 +232,9 @@ class Look:
         least: the microseconds that they have to take; 0 for those of runs that come again and again.
         """
         now, microseconds = thresholds.now, 1e6 * seconds * self._bound.count
-        return microseconds >= (least or _least()) and 1e9 * seconds >= now.written_nanoseconds * self._gates
+        return (
+            microseconds >= (least or _least()) and 1e9 * seconds >= bool(least) * now.written_nanoseconds * self._gates
+        )
 
     def _is_faster(self, seconds: float, came: float) -> bool:
         """Return whether something surely takes less time than the circuit as it came."""
