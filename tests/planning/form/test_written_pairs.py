@@ -10,11 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from planning.form.test_written_clusters import BASES, clusters, entangled, turns
-from scipy.linalg import expm
 
 from benchmarks.forms import transpiled
-from benchmarks.gates import Gate
-from benchmarks.textbook import haar
+from benchmarks.gates import Gate, Matrix, haar
 from qsim_ex import thresholds
 from qsim_ex.circuit.ops import Op
 from qsim_ex.planning.written.out import WrittenCircuit
@@ -22,11 +20,13 @@ from qsim_ex.planning.written.out import WrittenCircuit
 X, Y, Z = np.array([[0, 1], [1, 0]]), np.array([[0, -1j], [1j, 0]]), np.diag([1, -1])
 
 
-def pair(a: float, b: float, c: float, seed: int = 0) -> np.ndarray:
+def pair(a: float, b: float, c: float, seed: int = 0) -> Matrix:
     """Return e^{i (a XX + b YY + c ZZ)} between drawn turns of both wires."""
     rng = np.random.default_rng(seed)
     before, behind = (np.kron(haar(rng, 1), haar(rng, 1)) for _ in range(2))
-    return behind @ expm(1j * (a * np.kron(X, X) + b * np.kron(Y, Y) + c * np.kron(Z, Z))) @ before
+    values, vectors = np.linalg.eigh(a * np.kron(X, X) + b * np.kron(Y, Y) + c * np.kron(Z, Z))
+    made: Matrix = behind @ (vectors * np.exp(1j * values)) @ vectors.conj().T @ before
+    return made
 
 
 def ops(written: WrittenCircuit) -> Iterable[Op]:
