@@ -4,25 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from functools import cached_property, partial
+from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+import numpy as np
+from numpy.typing import NDArray
 from qiskit.exceptions import QiskitError
 from qiskit.result import Counts, Result
 from qiskit.result.models import ExperimentResult
 
 from qsim_ex import BatchResult
 from qsim_ex import Result as EngineResult
-from qsim_ex_provider.bit_strings import BitStrings, CircuitHeader, LazyCounts, Tally, tallies_of, tally_of
+from qsim_ex_provider.bit_strings import CircuitHeader, LazyCounts
 from qsim_ex_provider.lazy_experiment import LazyData, LazyExperiment
 
 if TYPE_CHECKING:
     from qiskit.quantum_info import Operator, Statevector
 
 _SAVE_IT = "Save it: {}(circuit) of qsim_ex_provider at the end of the circuit, before it runs."
-
-COUNTED = 1 << 13
-"""Shots that are counted together, of several members of a batch, when those of one of them are asked for."""
 
 
 class ExperimentPlace(NamedTuple):
@@ -58,7 +57,6 @@ class Experiments(Sequence[ExperimentResult]):
         self._memory = memory
         self._about: dict[int, dict[str, Any]] = {}  # metadata of each task, made once
         self._made: dict[int, ExperimentResult] = {}
-        self._counted: tuple[int, int, list[Tally]] = (-1, -1, [])
 
     def __len__(self) -> int:
         """Return the number of experiments."""
@@ -107,15 +105,11 @@ class Experiments(Sequence[ExperimentResult]):
         fields = self._headers[self._places[number].circuit].fields
         return fields["memory_slots"], fields["creg_sizes"]
 
-    def tally(self, number: int) -> Tally:
-        """Return how often each value was found in an experiment; empty without shots."""
+    def packed(self, number: int) -> NDArray[np.uint8] | None:
+        """Return the packed bits of an experiment's shots, uint8 [shots, bytes]; None without shots."""
         place = self._places[number]
-        step = max(1, COUNTED // max(1, self._shots))
-        block, member = divmod(place.member, step)
-        if self._counted[:2] != (place.task, block):  # the last ones are kept: most ask for one after the other
-            found = tallies_of(self._task_results[place.task], block * step, (block + 1) * step)
-            self._counted = place.task, block, found
-        return self._counted[2][member]
+        packed = self._task_results[place.task].packed
+        return None if packed is None else packed[place.member]
 
     def _make(self, number: int) -> ExperimentResult:
         place = self._places[number]
@@ -164,15 +158,19 @@ class QsimExResult(Result):
     def _counts(self, key: Any) -> Any:
         known = self.results
         if isinstance(key, int) and isinstance(known, Experiments) and known.is_untouched(key):
-            tally, (slots, sizes) = known.tally(key % len(known)), known.registers(key % len(known))
-            return self._written(tally, slots, sizes) if tally.counts and slots else self._counts_of_qiskit(key)
+            number = key % len(known)
+            packed, (slots, sizes) = known.packed(number), known.registers(number)
+            if packed is None or not len(packed) or not slots:
+                return self._counts_of_qiskit(key)
+            return LazyCounts(packed, sizes, slots)
         outcome = self._get_experiment(key)
         data = outcome.data
-        if not (isinstance(data, LazyData) and data.engine_result.shots and outcome.header["memory_slots"]):
+        packed = data.engine_result.packed if isinstance(data, LazyData) else None
+        if packed is None or not len(packed) or not (slots := outcome.header["memory_slots"]):
             return self._counts_of_qiskit(key)  # no shots, no bits, or a result that was read from a file
         if "counts" in vars(data):
             return self._counts_of_qiskit(key)  # they were read, and may have been replaced, as `marginal_counts` does
-        return self._written(tally_of(data.engine_result), outcome.header["memory_slots"], outcome.header["creg_sizes"])
+        return LazyCounts(packed, outcome.header["creg_sizes"], slots)
 
     def _counts_of_qiskit(self, key: object) -> Counts:
         with _hinting("Nothing is measured in this circuit; add measure_all() to it, or measure(qubits, bits)."):
@@ -193,17 +191,6 @@ class QsimExResult(Result):
         """Return the unitary that a circuit saved, as in `Result`."""
         with _hinting(_SAVE_IT.format("save_unitary")):
             return super().get_unitary(experiment, decimals)
-
-    @cached_property
-    def _strings(self) -> dict[str, BitStrings]:
-        return {}
-
-    def _written(self, tally: Tally, slots: int, sizes: Sequence[Sequence[Any]]) -> Counts:
-        """Qiskit's counts from the engine's. The same values come again and again in the bindings of a circuit."""
-        key = str((slots, sizes))
-        if (strings := self._strings.get(key)) is None:
-            strings = self._strings[key] = BitStrings(slots, sizes)
-        return LazyCounts(strings.of(tally.values), tally, sizes, slots)
 
 
 def assemble(experiments: Experiments, base_seed: int, **about: Any) -> Result:

@@ -29,9 +29,10 @@ def get_requires_for_build_sdist(config_settings: Settings = None) -> list[str]:
 
 
 def get_requires_for_build_wheel(config_settings: Settings = None) -> list[str]:
-    """Return hatchling's requirements, and the compilers."""
+    """Return hatchling's requirements, and the compilers of what is not there yet."""
     compiler = _compiler() if _wanted(config_settings) else ()
-    return [*hatchling.get_requires_for_build_wheel(config_settings), *compiler, *NATIVE]
+    native = () if _built() and not (config_settings or {}).get("target") else NATIVE
+    return [*hatchling.get_requires_for_build_wheel(config_settings), *compiler, *native]
 
 
 def get_requires_for_build_editable(config_settings: Settings = None) -> list[str]:
@@ -40,8 +41,8 @@ def get_requires_for_build_editable(config_settings: Settings = None) -> list[st
 
 
 def build_sdist(sdist_directory: str, config_settings: Settings = None) -> str:
-    """Build an sdist with the kernels."""
-    _ship()
+    """Build an sdist with the kernels; the setting ``kernels=80,90`` is for those of these architectures alone."""
+    _ship(config_settings)
     return hatchling.build_sdist(sdist_directory, config_settings)
 
 
@@ -49,10 +50,10 @@ def build_wheel(wheel_directory: str, config_settings: Settings = None, metadata
     """Build a wheel with the native library, and with GPU kernels where `_wanted` says so.
 
     The setting ``target=aarch64``, or ``arm64`` for macOS, is for another machine, ``kernels=all`` for one with a GPU
-    where this one has none.
+    where this one has none, and ``kernels=80,90`` for these architectures alone.
     """
     if _wanted(config_settings):
-        _ship()
+        _ship(config_settings)
     else:
         print(
             "qsim-ex: there is no NVIDIA driver here, so GPU kernels are left to be compiled at first use; "
@@ -98,7 +99,7 @@ def _wanted(settings: Settings) -> bool:
 
     Half of the time of an installation is theirs, which a machine without a GPU would spend for nothing.
     """
-    return (settings or {}).get("kernels") == "all" or _came() or _driver()
+    return bool((settings or {}).get("kernels")) or _came() or _driver()
 
 
 def _driver() -> bool:
@@ -122,8 +123,11 @@ def _came() -> bool:
     return (ROOT / "PKG-INFO").exists() and any(folder.glob("*.zip"))
 
 
-def _ship() -> None:
-    """Compile the kernels that are missing; without a compiler the package is complete too, and slower at first."""
+def _ship(settings: Settings = None) -> None:
+    """Compile the kernels that are missing; without a compiler the package is complete too, and slower at first.
+
+    Raises `ValueError` if the setting ``kernels`` names an architecture that has no archive.
+    """
     if _came():
         return
     try:
@@ -133,7 +137,14 @@ def _ship() -> None:
     except ModuleNotFoundError as error:
         print(f"qsim-ex: GPU kernels are left to be compiled at first use, since {error.name} is not installed here.")
         return
+    shipped, named = ship_kernels.shipped, (settings or {}).get("kernels", "all")
+    wanted = shipped.ARCHITECTURES if named == "all" else tuple(named.split(","))
+    if not set(wanted) <= set(shipped.ARCHITECTURES):
+        raise ValueError(f"kernels={named}: expected all, or some of {','.join(shipped.ARCHITECTURES)}.")
+    for archive in shipped.FOLDER.glob("*.zip"):
+        if archive.stem.removeprefix("sm_") not in wanted:
+            archive.unlink()
     try:
-        ship_kernels.make(ship_kernels.shipped.FOLDER)
+        ship_kernels.make(shipped.FOLDER, wanted)
     except MissingPackage:
         print("qsim-ex: GPU kernels are left to be compiled at first use, since there is no NVRTC here.")

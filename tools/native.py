@@ -57,8 +57,9 @@ EXACT = frozenset({"kernels/sums.cpp", "kernels/tile_sums.cpp"})
 TEST = ".test.cpp"
 """How the names of tests end, which stand beside what they test."""
 
-HEADERS, READ = "headers.test.hpp", ".pch"
-"""What all tests include, and how its name ends once it is read, which takes half of the time of compiling them."""
+HEADERS, READ = {False: "headers.hpp", True: "headers.test.hpp"}, ".pch"
+"""What sources that are no kernels are compiled behind, and tests, and how its name ends once it is read, which would
+take half of the time of compiling them."""
 
 MAIN = "main.test.cpp"
 """The program, in which doctest itself is compiled."""
@@ -127,14 +128,22 @@ def objects(architecture: str, compiler: str, sanitize: str, *, tests: bool = Fa
     version = _version(compiler)
     chosen = jobs_of_tests if tests else jobs
     todo = list(chosen(architecture, bool(compiler), source_digest()))
-    if tests:
-        read: tuple[str, ...] = ("-include", HEADERS)
-        if "clang" in (compiler or "clang"):
-            header = replace(todo[0], source=HEADERS, suffix=READ, flags=(*todo[0].flags, "-x", "c++-header"))
-            read = ("-include-pch", str(header.make(folder, command, flags, version)))
-        todo = [job if job.source == MAIN else replace(job, flags=(*job.flags, *read), also=HEADERS) for job in todo]
+    if tests or not compiler:  # other compilers show that a source includes what it needs
+        todo = _behind(HEADERS[tests], todo)
+        if "clang" in (compiler or "clang") and not all(job.is_made(folder, flags, version) for job in todo):
+            first = next(job for job in todo if job.also)
+            header = replace(first, source=first.also, suffix=READ, also="", behind=("-x", "c++-header"))
+            place = "" if compiler else str(importlib.util.find_spec("ziglang"))  # where the headers lie that it reads
+            behind = ("-include-pch", str(header.make(folder, command, flags, version + place)))
+            todo = [replace(job, behind=behind) if job.also else job for job in todo]
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         return list(pool.map(lambda job: job.make(folder, command, flags, version), todo))
+
+
+def _behind(header: str, todo: Sequence[Job]) -> list[Job]:
+    """Return the jobs, those of kernels and of the tests' program as they are and the others behind a header."""
+    alone = KERNELS | {MAIN}
+    return [job if job.source in alone else replace(job, also=header, behind=("-include", header)) for job in todo]
 
 
 def build_tests(compiler: str = "", sanitize: str = "") -> Path:
@@ -241,13 +250,20 @@ def built_digest(file: Path) -> str:
 class Job:
     """One compilation. source: from the folder of sources, with slashes. flags: its own. suffix: of its object.
 
-    also: a header that was read before, "" for none.
+    also: the header that it is compiled behind, "" for none. behind: the flags that say so, which make no other object.
     """
 
     source: str
     suffix: str
     flags: tuple[str, ...]
     also: str = ""
+    behind: tuple[str, ...] = ()
+
+    def is_made(self, folder: Path, flags: Sequence[str], version: str) -> bool:
+        """Return whether the object is there, made from what is there now, as `make` would make it."""
+        made = folder / Path(self.source).with_suffix(self.suffix)
+        stored = made.with_suffix(".key")
+        return made.exists() and stored.exists() and stored.read_text() == self.key([*flags, *self.flags], version)
 
     def make(self, folder: Path, command: Sequence[str], flags: Sequence[str], version: str) -> Path:
         """Compile the source into a folder unless its object is there, made from what is there now; return the object.
@@ -255,13 +271,13 @@ class Job:
         command: the compiler and its target. version: of the compiler.
         """
         made = folder / Path(self.source).with_suffix(self.suffix)
+        if self.is_made(folder, flags, version):
+            return made
         words, stored = [*flags, *self.flags], made.with_suffix(".key")
         key = self.key(words, version)
-        if made.exists() and stored.exists() and stored.read_text() == key:
-            return made
         made.parent.mkdir(parents=True, exist_ok=True)
         stored.unlink(missing_ok=True)
-        _run([*command, *words, *(() if self.suffix == READ else ("-c",)), self.source, "-o", str(made)])
+        _run([*command, *words, *self.behind, *(() if self.suffix == READ else ("-c",)), self.source, "-o", str(made)])
         stored.write_text(key)
         return made
 

@@ -64,16 +64,21 @@ def tests_of(name: str) -> list[str]:
 
 def reaches(path: Path, module: str) -> bool:
     """Return whether a file of tests, or a helper that it imports, imports a package or something in it."""
-    seen, waiting = {path}, [path]
+    return any(imported == module or imported.startswith(f"{module}.") for imported in every_import(path))
+
+
+@functools.cache
+def every_import(path: Path) -> frozenset[str]:
+    """Return what a file of tests imports, and the helpers that it imports, and theirs."""
+    seen, waiting, found = {path}, [path], set[str]()
     for one in waiting:  # which grows meanwhile
-        for imported in imports(one):
-            if imported == module or imported.startswith(f"{module}."):
-                return True
+        for imported in imports(one) - found:
+            found.add(imported)
             helper = TESTS.joinpath(*imported.split(".")).with_suffix(".py")
             if imported.startswith(HELPERS) and helper.is_file() and helper not in seen:
                 seen.add(helper)
                 waiting.append(helper)
-    return False
+    return frozenset(found)
 
 
 @functools.cache

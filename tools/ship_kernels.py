@@ -2,7 +2,7 @@
 
     python tools/ship_kernels.py                compile what is not there yet, or not for the present texts
     python tools/ship_kernels.py --arch 90      only for these architectures
-    python tools/ship_kernels.py --check WHEEL  compile nothing; fail if a wheel lacks a kernel
+    python tools/ship_kernels.py --check WHEEL  compile nothing; fail if a wheel lacks a kernel (of these architectures)
 
 The build backend (tools/backend.py) does the first for every wheel and sdist. No GPU is needed. The compiler is NVRTC
 of the package nvidia-cuda-nvrtc-cu12 where that is installed, and otherwise the one that CuPy finds.
@@ -76,18 +76,18 @@ def is_whole(path: Path | zipfile.Path, arch: str, texts: Sequence[str]) -> bool
         return False
 
 
-def check(wheel: Path) -> None:
-    """Exit with a message if a wheel does not hold exactly the present kernels, for all architectures."""
+def check(wheel: Path, architectures: Sequence[str] = shipped.ARCHITECTURES) -> None:
+    """Exit with a message if a wheel does not hold exactly the present kernels, for exactly these architectures."""
     texts = codes()
     with zipfile.ZipFile(wheel) as packed:
         folder = zipfile.Path(packed, f"{shipped.FOLDER.relative_to(ROOT / 'core').as_posix()}/")
-        wanted = {f"sm_{arch}.zip": arch for arch in shipped.ARCHITECTURES}
+        wanted = {f"sm_{arch}.zip": arch for arch in architectures}
         found = {path.name for path in folder.iterdir()} if folder.exists() else set()
         wrong = sorted(found ^ set(wanted))
         wrong += [name for name in sorted(found & set(wanted)) if not is_whole(folder / name, wanted[name], texts)]
     if wrong:
         raise SystemExit(f"{wheel}: missing, damaged, or not of the present sources: {', '.join(wrong)}")
-    print(f"{wheel}: {len(texts)} kernels for each of {', '.join(shipped.ARCHITECTURES)}")
+    print(f"{wheel}: {len(texts)} kernels for each of {', '.join(architectures)}")
 
 
 def find_compiler() -> Compiler:
@@ -143,7 +143,7 @@ def main() -> None:
     parser.add_argument("--check", type=Path, metavar="WHEEL")
     given = parser.parse_args()
     if given.check:
-        check(given.check)
+        check(given.check, given.arch)
     else:
         make(given.out, given.arch)
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import chain
 from typing import Any, NamedTuple
 
@@ -37,7 +38,7 @@ from qsim_ex_provider.bit_strings import CircuitHeader, header_of
 from qsim_ex_provider.saves.kinds import SavedForm
 from qsim_ex_provider.translation.library import emit
 from qsim_ex_provider.translation.named_sweep import NamedSweep
-from qsim_ex_provider.translation.native_columns import NativeColumns, native_columns
+from qsim_ex_provider.translation.native_columns import NativeColumns, is_again, native_columns
 from qsim_ex_provider.translation.paulis import evolution_by_value
 from qsim_ex_provider.translation.place import Wires
 from qsim_ex_provider.translation.translator import Translator, number_or_column
@@ -73,6 +74,9 @@ def translate_noisy(circuit: QuantumCircuit, noise: Noise | None) -> NoisyCircui
         )
     if noise is not None:
         return _with_noise(circuit, noise)
+    known: NoisyCircuit | None = known_translations.get_if(circuit, "circuit", partial(is_again, circuit))
+    if known is not None:
+        return known
     native = native_columns(circuit) if len(circuit.data) >= thresholds.now.native_instructions else None
     columns = native or columns_of(circuit)
     return _known_or_translated(circuit, None, columns, "circuit", reading_of(circuit, columns))

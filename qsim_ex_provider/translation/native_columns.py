@@ -11,7 +11,7 @@ import ctypes
 from collections.abc import Callable
 from functools import cached_property, lru_cache
 from operator import attrgetter
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import qiskit
 from qiskit.circuit import CircuitInstruction, QuantumCircuit
@@ -19,6 +19,9 @@ from qiskit.circuit import CircuitInstruction, QuantumCircuit
 from qsim_ex import CircuitBuilder
 from qsim_ex.frameworks import GATES, Measured, QiskitReader, ReadGates
 from qsim_ex_provider.translation.place import ToNumber
+
+if TYPE_CHECKING:
+    from qsim_ex_provider.translation.circuits import Reading
 
 Wires = tuple[int, ...]
 
@@ -131,3 +134,17 @@ def native_columns(circuit: QuantumCircuit) -> NativeColumns | None:
     count = len(circuit.data)
     gates = found.reader.read(found.borrow(circuit._data), count)
     return None if gates is None else NativeColumns(circuit, gates, count)
+
+
+def is_again(circuit: QuantumCircuit, known: Reading) -> bool:
+    """Return whether a reading is that of a circuit without parameters; False if it is not one of native code alone."""
+    contents = [part for part in known.gates if isinstance(part, bytes)]
+    if known.others or len(contents) < len(known.gates) or (found := interface()) is None:
+        return False
+    if (known.num_qubits, known.num_clbits, known.phase) != (
+        circuit.num_qubits,
+        circuit.num_clbits,
+        circuit.global_phase,
+    ):
+        return False
+    return found.reader.is_again(found.borrow(circuit._data), len(circuit.data), contents)

@@ -10,6 +10,8 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import cache, cached_property, partial
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
 from qiskit.circuit import (
     CircuitInstruction,
     Clbit,
@@ -36,6 +38,9 @@ from qsim_ex_provider.translation.expressions import values_of
 from qsim_ex_provider.translation.native_columns import NativeColumns
 from qsim_ex_provider.translation.place import NO_CONTROLS, Controls, Place, ToNumber, Wires
 from qsim_ex_provider.translation.walk import ROWS, Columns, Inner, Walk, columns_of
+
+Misreading = NDArray[np.float64] | None
+"""P(read | true) of a measurement, float64 [2, 2]; None if it is read right."""
 
 
 @cache
@@ -81,7 +86,7 @@ class Translator:
         self.top: QuantumCircuit | None = None
         self.bits: Mapping[Clbit, int] = {}
         self.loops: list[str] = []
-        self._readout = None if noise is None else ReadoutNotes()
+        self._read: list[tuple[int, Misreading]] = []  # the bit of each measurement, and how it is misread
 
     @cached_property
     def variables(self) -> RuntimeVariables:
@@ -91,7 +96,12 @@ class Translator:
     @property
     def readout_errors(self) -> ReadoutErrors:
         """The readout errors of the classical bits that were measured so far."""
-        return self._readout.errors() if self._readout else ()
+        if all(misreading is None for _, misreading in self._read):
+            return ()
+        notes = ReadoutNotes()
+        for bit, misreading in self._read:
+            notes.measured(bit, misreading)
+        return notes.errors()
 
     def whole(self, circuit: QuantumCircuit, columns: Columns | NativeColumns | None = None) -> None:
         """Append a whole circuit, whose qubit k is wire k; columns: its instructions, if they were read already."""
@@ -185,9 +195,7 @@ class Translator:
         if named:  # noise may leave its wires in any state, though the instruction does nothing
             self.used.update(place.wires)
         if measures:
-            assert self._readout is not None  # there is noise
-            for wire, bit in zip(place.wires, place.clbits, strict=True):
-                self._readout.measured(bit, noise.misreading(wire))
+            self._read += [(bit, noise.misreading(wire)) for wire, bit in zip(place.wires, place.clbits, strict=True)]
 
     def _closed(self, gate: ControlledGate, place: Place, noise: Noise) -> None:
         """Append a gate with open controls as Aer does: between X on wires that must be 0, each with its noise."""
@@ -217,8 +225,7 @@ class Translator:
         """Note how a measurement is misread that has no other noise, and return whether it has none."""
         if noise.before("measure", on) is not None or noise.after("measure", on) is not None:
             return False
-        assert self._readout is not None  # there is noise
-        self._readout.measured(bit, noise.misreading(on[0]))
+        self._read.append((bit, noise.misreading(on[0])))
         return True
 
     def _number(self, columns: ParameterColumns, parameter: object) -> Any:

@@ -1,5 +1,8 @@
 """Which wires gates mix, act on and join, as native code finds them."""
 
+from itertools import pairwise
+from time import process_time
+
 import numpy as np
 import pytest
 from scipy.sparse import coo_array
@@ -64,3 +67,16 @@ def test_a_save_of_all_wires_makes_one_part() -> None:
     builder = CircuitBuilder(3).gate("h", [1])
     assert not builder.build().structure.is_one_part(observed=False)
     assert builder.save().build().structure.is_one_part(observed=False)
+
+
+@pytest.mark.parametrize("backwards", [False, True])
+def test_thousands_of_wires_are_followed_at_once(backwards: bool) -> None:
+    """A chain of 4,000 wires, from either end, is found to be one part in less than a second of processor time."""
+    wires = range(4000)[:: -1 if backwards else 1]
+    builder = CircuitBuilder(4000).gate("h", [wires[0]])
+    for pair in pairwise(wires):
+        builder.gate("cx", pair)
+    structure = builder.build().structure
+    began = process_time()
+    assert structure.is_one_part(observed=False)
+    assert process_time() - began < 1

@@ -117,7 +117,7 @@ def test_the_first_run_of_a_process_finds_the_kernels(qsim_ex, monkeypatch, tmp_
         circuit.h(wire)
     circuit.measure_all()
     circuit = transpile(circuit, basis_gates=["rz", "sx", "x", "cz"], seed_transpiler=1)
-    hold(loaded_microseconds=0, portion_microseconds=0, **ALWAYS_WRITTEN)
+    hold(loaded_microseconds=0, **ALWAYS_WRITTEN)
     (tmp_path / "circuit.qasm").write_text(qasm2.dumps(circuit))
     same = tmp_path / "circuit.qasm", "--precision", "single"
     assert qsim_ex("warm", *same, "--arch", "sm_90").code == 0

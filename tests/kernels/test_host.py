@@ -1,4 +1,4 @@
-"""The cores that this process may use."""
+"""The cores and the memory that this process may use."""
 
 from __future__ import annotations
 
@@ -33,3 +33,12 @@ def test_limits_of_control_groups(
         assert host.cores() == (64 if cores is None else cores)
     finally:
         host._group_cores.cache_clear()
+
+
+def test_memory_is_what_the_machine_tells() -> None:
+    """Total bytes are those of /proc/meminfo, read line by line, and at most these are free."""
+    lines = Path("/proc/meminfo").read_text().splitlines()
+    told = {line.split(":")[0]: int(line.split()[1]) * 1024 for line in lines}
+    free, total = host._machine_memory()
+    assert total == told["MemTotal"]
+    assert 0 < free <= total

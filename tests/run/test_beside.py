@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import threading
+import time
 
 import pytest
 
@@ -96,3 +97,56 @@ def test_a_caller_that_is_cancelled_does_not_wait() -> None:
         with pytest.raises(Cancelled):
             work.result()
     assert ended.wait(PATIENCE)
+
+
+def test_who_asks_first_does_what_no_thread_has_begun() -> None:
+    """Of two threads that ask for one result at the same time one does the work, and both have the result."""
+    asked, done, found = threading.Barrier(2), [], []
+
+    def work() -> int:
+        done.append(threading.get_ident())
+        time.sleep(0.05)
+        return 7
+
+    def ask() -> None:
+        asked.wait(PATIENCE)
+        found.append(piece.result())
+
+    with SideThreads(2) as beside:
+        piece = beside.begin(work, now=False)
+        other = threading.Thread(target=ask)
+        other.start()
+        ask()
+        other.join(PATIENCE)
+    assert len(done) == 1
+    assert found == [7, 7]
+
+
+def test_pieces_in_one_thread_are_done_in_turns() -> None:
+    """Pieces that are started together are done by one other thread, in their order, and no other takes its place."""
+    done = list[tuple[int, int]]()
+    with SideThreads(2) as beside:
+        pieces = [
+            beside.begin(lambda number=number: done.append((number, threading.get_ident())), now=False)  # type: ignore[misc]
+            for number in range(3)
+        ]
+        beside.start(*pieces)
+        beside.start(beside.begin(lambda: done.append((3, threading.get_ident())), now=False))
+        end = time.monotonic() + PATIENCE
+        while len(done) < 3:
+            assert time.monotonic() < end
+            time.sleep(1e-3)
+    assert [number for number, _ in done] == [0, 1, 2]
+    assert len({thread for _, thread in done} - {threading.get_ident()}) == 1
+
+
+def test_what_was_dropped_is_done_for_who_asks() -> None:
+    """A piece that was dropped before a thread began it is begun by none, and done where it is asked for."""
+    done = []
+    with SideThreads(2) as beside:
+        piece = beside.begin(lambda: done.append(threading.get_ident()), now=False)
+        piece.drop()
+        piece.elsewhere()
+        assert not done
+        piece.result()
+    assert done == [threading.get_ident()]

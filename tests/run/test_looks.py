@@ -8,12 +8,13 @@ from collections.abc import Callable, Sequence
 from queue import Queue
 from types import SimpleNamespace
 
+import numpy as np
 import pytest
 from support.held import Hold
 
 from benchmarks.engine import circuit_of
 from benchmarks.forms import transpiled
-from qsim_ex import Circuit
+from qsim_ex import Circuit, Simulator
 from qsim_ex.circuit.structure import Structure
 from qsim_ex.deployment.hypothetical import assign_hypothetical
 from qsim_ex.devices.hypothetical import HypotheticalGpu
@@ -22,13 +23,15 @@ from qsim_ex.options import Options
 from qsim_ex.planning.written.out import Manner, WrittenCircuit
 from qsim_ex.program.divide import program_of
 from qsim_ex.program.program import Program
-from qsim_ex.run import looks, tried
+from qsim_ex.reference import simulate
+from qsim_ex.run import candidates, looks, tried
 from qsim_ex.run.looks import Look, _Option, _quietly
 from qsim_ex.run.pipeline import own_bindings
 from qsim_ex.run.tried import Chosen, Tried
 from qsim_ex.run.where import Times, Where
 from qsim_ex.run.written_out import Written, written_out
 from qsim_ex.steps import Plan
+from tools.fuzz.sides import BEYOND, WITHIN, watched
 from tools.golden_counts import FAMILIES
 
 N, CZ = 20, ("rz", "sx", "x", "cz")
@@ -255,3 +258,65 @@ def test_the_background_compares_by_itself(hold: Hold, monkeypatch: pytest.Monke
     for _ in range(2):
         one.run()
     assert one.tried.chosen == chosen
+
+
+FEW_WIRES = 8
+
+ROWS = ("short_runs", "sooner_microseconds", "beside_microseconds", "worth_percent")
+
+
+@pytest.mark.parametrize("name", ROWS)
+def test_each_side_of_a_row_has_the_state(name: str, hold: Hold) -> None:
+    """Whatever is looked for first, and in how many threads, a run has the circuit's state; both sides are met."""
+    made, met = gates("hubbard", FEW_WIRES), dict[str, int]()
+    expected = simulate(made)
+    for value in (0, 1 << 40):
+        tried.tried.cache_clear()
+        hold(**{**EAGER, "method_work": 0, "written_microseconds": 0, name: value})
+        with watched(met):
+            found = Simulator(device="cpu", threads=2).state(made).to_numpy()
+        np.testing.assert_allclose(found, expected, atol=1e-6)
+    assert met[name] == WITHIN | BEYOND
+
+
+@pytest.mark.parametrize("settled", [0, 1 << 40])
+def test_when_all_manners_are_compared_again(settled: int, hold: Hold, monkeypatch: pytest.MonkeyPatch) -> None:
+    """New kernels pay, and manners are compared once more, from a time of all runs on and not before."""
+    met = dict[str, int]()
+    hold(**{**LATE, "settled_microseconds": settled, "written_microseconds": 0})
+    begun = of_manners(Times(8e-5, 3e-4), {Manner.BETWEEN: Times(5e-5, 1e-4)}, monkeypatch)
+    one = OfHypotheticalGpu(gates("adder", FEW_WIRES), threads=1)
+    with watched(met):
+        for _ in range(4):
+            one.run()
+    assert len(begun) == (1 if settled else 2)
+    assert met["settled_microseconds"] & (WITHIN if settled else BEYOND)
+
+
+def test_few_rotations_are_written_once(hold: Hold, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a short first run found is what a second run takes, and nothing is written of the circuit again."""
+    hold(**EAGER, short_runs=1 << 40, sooner_microseconds=0, planned_microseconds=0)
+    written, write = list[Manner](), candidates.write
+    monkeypatch.setattr(
+        candidates,
+        "write",
+        lambda *of, **named: written.append(named.get("manner", Manner.LOCAL)) or write(*of, **named),
+    )
+    monkeypatch.setattr(looks, "_BACKGROUND", SimpleNamespace(later=lambda _: None))
+    one = OfHypotheticalGpu(gates("uccsd", FEW_WIRES), threads=1)
+    first, second = one.run(), one.run()
+    assert first
+    assert second
+    assert first.circuit.structure is second.circuit.structure
+    assert written == [Manner.LOCAL]
+
+
+def test_a_first_run_takes_clusters(hold: Hold, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where looking for clusters pays within a first run, and they run in less time, they are what it takes."""
+    times = {Manner.BETWEEN: Times(5e-4, 5e-4), Manner.CLUSTERS: Times(1e-4, 1e-4)}
+    made = transpiled(FAMILIES["walk"](FEW_WIRES), FEW_WIRES, CZ, 1)
+    for planned, taken in ((1, Manner.CLUSTERS), (1 << 30, Manner.BETWEEN)):
+        tried.tried.cache_clear()
+        hold(**{**EAGER, "planned_microseconds": planned, "gates_of_a_rotation": 0, "written_rotations": 0})
+        of_manners(Times(1e-3, 1e-3), times, monkeypatch)
+        assert manner_of(OfHypotheticalGpu(made, threads=1)) is taken

@@ -1,6 +1,6 @@
 """Answers of used objects in child processes: forked, spawned, and in pools.
 
-``python child_processes.py fork|pools|spawn`` prints what the objects of `support.used_objects` answer here and in
+``python child_processes.py`` prints what the objects of `support.used_objects` answer here and in
 children, as JSON, for tests/contract/test_processes.py.
 """
 
@@ -13,6 +13,9 @@ import os
 import sys
 from collections.abc import Callable
 from typing import Any
+
+Ask = Callable[[str, Any], Any]
+"""A question to a thing of that name."""
 
 
 def in_fork(ask_there: Callable[[], Any], seconds: int = 60) -> Any:
@@ -35,27 +38,37 @@ def in_fork(ask_there: Callable[[], Any], seconds: int = 60) -> Any:
     return json.loads(text) if text else None
 
 
-def main(how: str) -> None:
-    """Print what the objects answer here and in children."""
-    from support.used_objects import ask, used
+def forked(ask: Ask, things: dict[str, Any]) -> dict[str, Any]:
+    """Return what forked children answer, one for each thing."""
+    return {name: in_fork(lambda n=name, t=thing: ask(n, t)) for name, thing in things.items()}
+
+
+def pooled(ask: Ask, things: dict[str, Any]) -> dict[str, Any]:
+    """Return what children in pools of both kinds answer, which are forked."""
+    fork = multiprocessing.get_context("fork")
+    with fork.Pool(2) as pool:
+        there = dict(zip(things, pool.starmap(ask, things.items()), strict=True))
+    with concurrent.futures.ProcessPoolExecutor(2, mp_context=fork) as executor:
+        again = dict(zip(things, executor.map(ask, things, things.values()), strict=True))
+    assert again == there
+    return there
+
+
+def spawned(ask: Ask, things: dict[str, Any]) -> dict[str, Any]:
+    """Return what a child answers that was not forked."""
+    with concurrent.futures.ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("spawn")) as executor:
+        return dict(zip(things, executor.map(ask, things, things.values()), strict=True))
+
+
+def main() -> None:
+    """Print what the objects answer here and in children, first in forked ones, while there is no other thread."""
+    from support.used_objects import ask, used  # of all frameworks, which who imports `in_fork` may lack
 
     things = used()
     here = {name: ask(name, thing) for name, thing in things.items()}
-    there: dict[str, Any]
-    if how == "fork":
-        there = {name: in_fork(lambda n=name, t=thing: ask(n, t)) for name, thing in things.items()}
-    elif how == "pools":
-        fork = multiprocessing.get_context("fork")
-        with fork.Pool(2) as pool:
-            there = dict(zip(things, pool.starmap(ask, things.items()), strict=True))
-        with concurrent.futures.ProcessPoolExecutor(2, mp_context=fork) as executor:
-            again = dict(zip(things, executor.map(ask, things, things.values()), strict=True))
-        assert again == there
-    else:
-        with concurrent.futures.ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("spawn")) as executor:
-            there = dict(zip(things, executor.map(ask, things, things.values()), strict=True))
-    json.dump([here, there], sys.stdout)
+    ways = (forked, pooled, spawned) if hasattr(os, "fork") else (spawned,)
+    json.dump([here, {way.__name__: way(ask, things) for way in ways}], sys.stdout)
 
 
 if __name__ == "__main__":
-    main(sys.argv[1])
+    main()

@@ -29,7 +29,7 @@ from qsim_ex.placement.exchange.links import Links
 from qsim_ex.planning.written.numbers import Combinations, Complex, Numbers, WrittenNumbers
 from qsim_ex.program import divide, division, live, parts, separate
 from qsim_ex.program import kraus as engine_chance
-from qsim_ex.program.basic_block import BasicBlock
+from qsim_ex.program.flow_block import FlowBlock
 from qsim_ex.program.simplified import Simplifier
 from qsim_ex.run import saved_values
 from qsim_ex.run.request import BatchInputs
@@ -369,7 +369,7 @@ def group_read_again(patch: pytest.MonkeyPatch) -> None:
             self._division.read.discard(self._division.group_of.get(clbit))
 
     divided_anew(patch)
-    method(patch, BasicBlock, "_store", wrong)
+    method(patch, FlowBlock, "_store", wrong)
 
 
 def read_too_early(patch: pytest.MonkeyPatch) -> None:
@@ -384,8 +384,8 @@ def read_too_early(patch: pytest.MonkeyPatch) -> None:
         return tuple(getattr(self, "true", {}).get(column, column) for column in right(self, token))
 
     divided_anew(patch)
-    method(patch, BasicBlock, "_read_at_once", read)
-    method(patch, BasicBlock, "_columns", columns)
+    method(patch, FlowBlock, "_read_at_once", read)
+    method(patch, FlowBlock, "_columns", columns)
 
 
 # --- density matrices -------------------------------------------------------------------------------------------------

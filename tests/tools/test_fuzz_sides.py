@@ -17,6 +17,7 @@ from support.states import random_state
 
 from qsim_ex import CircuitBuilder, Simulator, thresholds
 from qsim_ex.comm import gathering
+from qsim_ex.run.tried import Tried
 from qsim_ex.steps import Layout, Levels
 from tools.fuzz.run import Tally
 from tools.fuzz.sides import BEYOND, ELSEWHERE, NATIVE, PYTHON, WITHIN, Asked, missed, watched
@@ -96,12 +97,21 @@ def gathered() -> None:
     assert gathering.gathered(value, comm, None, 100, lambda _: None) == [value]
 
 
+def compared() -> None:
+    """Ask twice, of a circuit whose sweeps are interpreted, whether all manners of writing it are compared."""
+    known = Tried()
+    known.spent = 10
+    for _ in range(2):
+        known.is_time(interprets=True)
+
+
 @pytest.mark.parametrize(
     ("work", "rows"),
     [
         (windows, {"window_bytes": (0, 1 << 30), "window_copies": (1, 1 << 30)}),
         (mapped, {"mapped_piece_bytes": (16, 1 << 30)}),
         (gathered, {"first_bytes": (30, 1 << 20)}),
+        (compared, {"settled_microseconds": (0, 1 << 30)}),
     ],
 )
 def test_what_no_case_comes_to(work: Callable[[], None], rows: dict[str, tuple[int, int]]) -> None:

@@ -131,6 +131,16 @@ def test_questions_for_the_kind_of_a_device_are_found() -> None:
     assert placements.devices_asked(_one('a = options.device == "cpu" or save.kind == "state"')).findings == ()
 
 
+def test_questions_which_method_a_run_has_are_found() -> None:
+    """A comparison of a method with a value of the option is found anywhere; other options' methods are none."""
+    asked = 'a = options.method == "density_matrix" or call.options.method not in ("automatic", "statevector")\n'
+    assert len(placements.methods_asked(_one(asked)).findings) == 2
+    assert (
+        placements.methods_asked(_one('a = config.gradient_method == "adjoint" or save.what == "stabilizer"')).findings
+        == ()
+    )
+
+
 # --- once ------------------------------------------------------------------------------------------------------------
 
 ONCE = (once.one_divider, once.one_prepare, once.one_executor, once.one_sum_of_memory)

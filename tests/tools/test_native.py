@@ -53,6 +53,20 @@ def test_an_edit_compiles_what_reads_the_file(sources: Path, tmp_path: Path) -> 
     assert compiled(tmp_path) == []
 
 
+def test_a_source_behind_a_header_reads_it(sources: Path, tmp_path: Path) -> None:
+    """A source that includes nothing finds what stands in the header before it, and is made anew after its edit."""
+    (sources / "all.hpp").write_text("using Count = int;\n")
+    (sources / "room/number.hpp").write_text("inline Count number() { return 1; }\n")
+    jobs = [native.Job(name, ".o", ()) for name in ("room/one.cpp", "kernels/sweep.cpp")]
+    behind, kernel = native._behind("all.hpp", jobs)
+    assert kernel is jobs[1]
+    for text in ("using Count = int;\n", "using Count = long;\n"):
+        (sources / "all.hpp").write_text(text)
+        assert not behind.is_made(tmp_path, ["-I."], "")
+        behind.make(tmp_path, [COMPILER], ["-I."], "")
+        assert behind.is_made(tmp_path, ["-I."], "")
+
+
 @pytest.mark.usefixtures("sources")
 def test_other_flags_and_another_compiler_compile_all(tmp_path: Path) -> None:
     """Objects of other flags, or of another version of the compiler, are made anew."""

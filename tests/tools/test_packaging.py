@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import os
 import re
 import tomllib
@@ -81,25 +82,44 @@ def test_a_compiler_of_the_machine_serves_where_ziglang_is_missing(monkeypatch: 
 
 
 def test_a_checkout_whose_library_is_built_needs_no_compiler(monkeypatch: pytest.MonkeyPatch) -> None:
-    """An editable installation asks for ziglang only where a library of these sources is missing."""
+    """An installation asks for ziglang only where a library of these sources, for this machine, is missing."""
     backend = pytest.importorskip("tools.backend")
     for built in (True, False):
         monkeypatch.setattr(backend, "_built", lambda there=built: there)
         assert (backend.NATIVE[0] in backend.get_requires_for_build_editable()) != built
+        assert (backend.NATIVE[0] in backend.get_requires_for_build_wheel()) != built
+        assert backend.NATIVE[0] in backend.get_requires_for_build_wheel({"target": "aarch64"})
 
 
-@pytest.mark.parametrize("settings", [None, {}, {"kernels": "all"}])
+@pytest.mark.parametrize("settings", [None, {}, {"kernels": "all"}, {"kernels": "90"}])
 def test_wheels_of_a_checkout_have_kernels_where_they_can_run(
     settings: dict[str, str] | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A wheel asks for NVIDIA's compiler where there is a driver, or with ``kernels=all``; an sdist always does."""
+    """A wheel asks for NVIDIA's compiler where there is a driver, or with ``kernels=``; an sdist always does."""
     backend = pytest.importorskip("tools.backend")
 
     monkeypatch.setattr(backend.platform, "libc_ver", lambda: ("glibc", "2.36"))
     monkeypatch.setattr(backend, "_came", lambda: False)
+    monkeypatch.setattr(backend, "_built", lambda: True)
     for driver in (False, True):
         monkeypatch.setattr(backend, "_driver", lambda there=driver: there)
         wanted = driver or bool(settings)
         assert (backend.COMPILER[1] in backend.get_requires_for_build_wheel(settings)) == wanted
         assert backend.COMPILER[1] in backend.get_requires_for_build_sdist(settings)
-        assert backend.NATIVE[0] in backend.get_requires_for_build_wheel(settings)
+
+
+def test_a_package_has_kernels_of_the_architectures_that_are_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By default there is an archive for each, with ``kernels=80,90`` for these alone; a wrong name is an error."""
+    backend = pytest.importorskip("tools.backend")
+    pytest.importorskip("hatchling.build")
+    monkeypatch.syspath_prepend(str(ROOT / "tools"))  # where the backend finds what lies beside it
+    ship_kernels = importlib.import_module("ship_kernels")
+    monkeypatch.setattr(ship_kernels.shipped, "FOLDER", tmp_path)
+    monkeypatch.setattr(ship_kernels, "find_compiler", lambda: lambda code, arch: f"{arch}:{code}".encode())
+    for settings, wanted in (({}, ship_kernels.shipped.ARCHITECTURES), ({"kernels": "80,90"}, ("80", "90"))):
+        backend._ship(settings)
+        assert {path.name for path in tmp_path.iterdir()} == {f"sm_{arch}.zip" for arch in wanted}
+    with pytest.raises(ValueError, match=r"kernels=91: expected all, or some of 75,80"):
+        backend._ship({"kernels": "91"})

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import zipfile
 
 import pytest
+from support.cuda.spilled import MODE, key_of
+from support.paths import ROOT
 
 from qsim_ex.errors import MissingPackage
 from qsim_ex.kernels.cuda.compile import shipped
@@ -13,6 +16,7 @@ from qsim_ex.kernels.cuda.interpret import interpreter
 from qsim_ex.precision import PRECISIONS
 from tools import ship_kernels
 
+COMPILED = ROOT / "tests/data/shipped_kernels.json"
 FOLDER = "qsim_ex/kernels/cuda/compile/shipped_kernels"
 
 
@@ -41,7 +45,7 @@ def test_what_a_device_begins_with_is_shipped(precision):
 def test_real_kernels_are_found_by_their_texts(tmp_path, monkeypatch):
     """NVRTC's machine code for each text is in the archive that the engine reads.
 
-    Here for the ten shortest texts; a wheel is checked for all of them on all architectures (``./check wheel``).
+    Here for the ten shortest texts; a wheel is checked for all of them (``./check wheel``).
     """
     pytest.importorskip("cuda.bindings.nvrtc", reason="its compiler is needed, and comes with it")
     texts = sorted(ship_kernels.codes(), key=len)
@@ -52,6 +56,20 @@ def test_real_kernels_are_found_by_their_texts(tmp_path, monkeypatch):
     found = [shipped.find(code, "75") for code in texts[:10]]
     assert len(found) == shipped.count("75")
     assert all(code is not None and code.startswith(b"\x7fELF") for code in found)
+
+
+def test_every_text_compiles_for_every_architecture():
+    """Each shipped text is known to compile for each architecture, from a file, or compiles now.
+
+    As with `support.cuda.spilled`, ``QSIM_EX_COMPILE=write`` writes the file anew. ``.ci/full wheels`` compiles all.
+    """
+    pytest.importorskip("cuda.bindings.nvrtc", reason="its compiler is needed, and comes with it")
+    known = set(json.loads(COMPILED.read_text()))
+    texts = {key_of(code, int(arch)): (code, arch) for code in ship_kernels.codes() for arch in shipped.ARCHITECTURES}
+    for code, arch in (texts[key] for key in texts.keys() - known):
+        assert ship_kernels.find_compiler()(code, arch).startswith(b"\x7fELF")
+    if MODE == "write":
+        COMPILED.write_text(json.dumps(sorted(texts), indent=0) + "\n")
 
 
 def test_a_text_that_does_not_compile_is_an_error():
@@ -106,5 +124,8 @@ def test_a_wheel_is_checked(folder, tmp_path_factory, monkeypatch):
     for wrong in (old, less, {**archives, "sm_99.zip": b""}):
         with pytest.raises(SystemExit, match=r"sources: sm_9[09]\.zip$"):
             ship_kernels.check(wheel(packed, wrong))
+    ship_kernels.check(wheel(packed, {"sm_90.zip": archives["sm_90.zip"]}), ["90"])
+    with pytest.raises(SystemExit, match=r"sources: sm_80\.zip$"):
+        ship_kernels.check(wheel(packed, {name: archives[name] for name in ("sm_80.zip", "sm_90.zip")}), ["90"])
     with pytest.raises(SystemExit, match=r"sm_100\.zip, sm_120\.zip, sm_75\.zip, sm_80\.zip, sm_90\.zip"):
         ship_kernels.check(wheel(packed, {}))

@@ -37,6 +37,7 @@ def rules() -> list[Rule]:
         shape.root_modules,
         placements.placements_asked,
         placements.devices_asked,
+        placements.methods_asked,
         names.class_names,
         imports.circles,
         imports.late_imports,

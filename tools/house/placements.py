@@ -1,6 +1,7 @@
 """Nothing outside `placement/` asks which placement a state has: what depends on it is a method of `Placement`.
 
-Nor does anything outside `devices/` ask which kind a device is: what depends on it is an attribute of `Device`.
+Nor does anything outside `devices/` ask which kind a device is: what depends on it is an attribute of `Device`. And
+nothing asks which method a run has: what depends on it is a column of `options/methods.py`, or in the method's file.
 """
 
 from __future__ import annotations
@@ -99,6 +100,25 @@ def devices_asked(sources: Sequence[Source]) -> Rule:
         if isinstance(node, ast.Compare) and _asks_kind([node.left, *node.comparators])
     ]
     return Rule("questions of which kind a device is", str(len(found)), "0", tuple(found))
+
+
+METHODS = {"automatic", "statevector", "density_matrix", "stabilizer"}
+"""The values of the option `method`."""
+
+
+def methods_asked(sources: Sequence[Source]) -> Rule:
+    """Find comparisons of a method with one of the values of the option."""
+    found = [
+        one.find(node, ast.unparse(node))
+        for one in sources
+        for node in ast.walk(one.tree)
+        if isinstance(node, ast.Compare) and _asks_method([node.left, *node.comparators])
+    ]
+    return Rule("questions which method a run has", str(len(found)), "0", tuple(found))
+
+
+def _asks_method(sides: Sequence[ast.AST]) -> bool:
+    return any(last_name(side) == "method" for side in sides) and bool(_strings(sides) & METHODS)
 
 
 def _asks_kind(sides: Sequence[ast.AST]) -> bool:

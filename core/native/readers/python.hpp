@@ -34,6 +34,8 @@ struct Functions {
     double (*real)(Object* of);
     void (*clear)();  // forget the exception
     Object* (*repr)(Object* of);
+    Object* (*new_text)(const char* letters, Int size);
+    int (*set_item)(Object* dictionary, Object* key, Object* value);
 };
 
 // What the slot `new_slot` of a type holds: it makes an object from positional and named arguments.

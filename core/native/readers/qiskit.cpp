@@ -1,5 +1,7 @@
-// The gates, measurements and barriers of a circuit of Qiskit, read through Qiskit's C interface:
-// qsim_ex.frameworks.qiskit_reader has its functions.
+// The gates, measurements and barriers of a circuit of Qiskit, read through Qiskit's C interface, and whether they are those
+// of a reading: qsim_ex.frameworks.qiskit_reader has its functions.
+
+#include <cstring>
 
 #include "base/export.hpp"
 #include "readers/read_gates.hpp"
@@ -72,7 +74,71 @@ Int read(const void* circuit, Int count, const Functions& call, const char* name
     return 0;
 }
 
+// A reading, as qsim_ex.frameworks.read_gates keeps it, without instructions of other kinds. names, ends: see `read`.
+struct Known {
+    const char* names;
+    const Int* ends;
+    const Index* numbers;
+    const std::uint64_t* keys;
+    const double* parameters;
+    Int num_parameters;
+    const Int (*measured)[3];
+    Int num_measured;
+};
+
+// Whether an instruction is the standard gate of a key, with these parameters as the next ones.
+bool is_gate(const View& view, std::uint64_t key, const Functions& call, const Known& known, Int at) {
+    const auto row = static_cast<Int>(key & 255), begin = row ? known.ends[row - 1] : 0;
+    const auto length = static_cast<std::size_t>(known.ends[row] - begin);
+    if (view.name_len != length || std::memcmp(view.name, known.names + begin, length)) return false;
+    if (view.num_qubits > qx::most_wires_of_a_gate) return false;
+    auto rest = key - (key & 255);
+    for (std::uint32_t j = 0; j < view.num_qubits; ++j) {
+        if (view.qubits[j] >= qx::most_wires) return false;
+        rest -= qx::on_wire(view.qubits[j], j);  // exactly 0 at the end, and at no other wires
+    }
+    if (rest || at + static_cast<Int>(view.num_params) > known.num_parameters) return false;
+    for (std::size_t j = 0; j < view.num_params; ++j) {
+        const char* param = view.params + static_cast<Int>(j) * call.stride;
+        if (call.param_kind(param) != real_number) return false;
+        const double value = call.real(param);
+        if (std::memcmp(&value, known.parameters + at + j, sizeof value)) return false;  // −0 is another number
+    }
+    return true;
+}
+
+// Whether the first `count` instructions are those of a reading.
+bool is_again(const void* circuit, Int count, const Functions& call, const Known& known) {
+    Int at = 0, measurements = 0;
+    for (Int k = 0; k < count; ++k) {
+        View view;
+        call.view(circuit, static_cast<std::size_t>(k), &view);
+        const std::uint8_t kind = call.instruction_kind(circuit, static_cast<std::size_t>(k));
+        if (const Index number = known.numbers[k]; number != ~Index{0}) {
+            if (kind != standard_gate || !is_gate(view, known.keys[number], call, known, at)) return false;
+            at += static_cast<Int>(view.num_params);
+            continue;
+        }
+        if (measurements == known.num_measured) return false;
+        const Int* const one = known.measured[measurements++];
+        if (kind == barrier ? one[1] >= 0 : kind != measurement) return false;
+        if (kind == measurement && (view.qubits[0] != one[1] || view.clbits[0] != one[2])) return false;
+    }
+    return at == known.num_parameters && measurements == known.num_measured;
+}
+
 }  // namespace
+
+// Returns whether the instructions of a circuit, `count` of them, are those of a reading of as many, which had no others
+// than gates with rows, measurements and barriers. functions, names, ends: as of `qiskit_gates`; the others: what that
+// wrote.
+QX_EXPORT(qiskit_same,
+          (const void* circuit, Int count, const Int* functions, const char* names, const Int* ends, const Index* numbers,
+           const std::uint64_t* keys, const double* parameters, Int num_parameters, const Int* measured, Int num_measured)) {
+    const auto rows = reinterpret_cast<const Int(*)[3]>(measured);
+    const Known known{names, ends, numbers, keys, parameters, num_parameters, rows, num_measured};
+    return is_again(circuit, count, *reinterpret_cast<const Functions*>(functions), known);
+}
 
 // Reads the first `count` instructions. names, ends: of Qiskit's gates that have rows, one behind the other. Returns -1
 // where a parameter is no finite real number, and for wires that are too many.

@@ -13,6 +13,9 @@ using qx::plan::Index;
 
 extern "C" Int qx_qiskit_gates(const void* circuit, Int count, const Int* functions, const char* names, const Int* ends,
                                Int num_names, qx::Arrays* out);
+extern "C" Int qx_qiskit_same(const void* circuit, Int count, const Int* functions, const char* names, const Int* ends,
+                              const Index* numbers, const std::uint64_t* keys, const double* parameters, Int num_parameters,
+                              const Int* measured, Int num_measured);
 
 namespace {
 
@@ -60,10 +63,11 @@ double real(const void* of) { return static_cast<const Parameter*>(of)->value; }
 constexpr char names[] = "hrzcx";
 constexpr Int ends[] = {1, 3, 5};
 
+const Int functions[] = {reinterpret_cast<Int>(&view), reinterpret_cast<Int>(&kind), reinterpret_cast<Int>(&parameter_kind),
+                         reinterpret_cast<Int>(&real), sizeof(Parameter)};
+
 struct Read : qx::FoundGates {
     explicit Read(const Circuit& circuit) : FoundGates(circuit.size()) {
-        const Int functions[] = {reinterpret_cast<Int>(&view), reinterpret_cast<Int>(&kind),
-                                 reinterpret_cast<Int>(&parameter_kind), reinterpret_cast<Int>(&real), sizeof(Parameter)};
         status = qx_qiskit_gates(&circuit, static_cast<Int>(circuit.size()), functions, names, ends, 3, &arrays);
     }
 };
@@ -100,4 +104,56 @@ TEST_CASE("what is no finite number, and a wire beyond the keys, are left to Pyt
     CHECK(Read({{0, "h", {qx::most_wires - 1}, {}, {}}}).status == 0);
     CHECK(Read({{0, "h", {qx::most_wires}, {}, {}}}).status == -1);
     CHECK(Read({{9, "box", {0, 1, 2, 3, 4}, {}, {}}}).other_wires[0] == 0);  // on more wires than a key has
+}
+
+namespace {
+
+// Whether another circuit is that of a reading.
+bool same(const Read& known, const Circuit& other) {
+    return qx_qiskit_same(&other, static_cast<Int>(other.size()), functions, names, ends, known.numbers.data(),
+                          known.keys.data(), known.parameters.data(), known.starts.back(), known.measured[0].data(),
+                          known.arrays.num_measured) != 0;
+}
+
+}  // namespace
+
+TEST_CASE("a circuit is that of a reading, and any other is not") {
+    const Circuit circuit{{0, "h", {2}, {}, {}},          {0, "rz", {2}, {}, {{1, 0.0}}},  {0, "cx", {2, 0}, {}, {}},
+                          {1, "barrier", {0, 1}, {}, {}}, {0, "rz", {0}, {}, {{1, 0.25}}}, {3, "measure", {1}, {4}, {}},
+                          {3, "measure", {2}, {3}, {}}};
+    const Read known(circuit);
+    CHECK(same(known, circuit));
+    const std::vector<std::pair<std::size_t, Instruction>> changes{
+        {0, {0, "h", {1}, {}, {}}},
+        {0, {0, "x", {2}, {}, {}}},
+        {0, {0, "hh", {2}, {}, {}}},
+        {0, {9, "h", {2}, {}, {}}},
+        {0, {1, "barrier", {2}, {}, {}}},
+        {0, {3, "measure", {1}, {4}, {}}},
+        {0, {0, "h", {2, 1}, {}, {}}},
+        {0, {0, "h", {qx::most_wires + 2}, {}, {}}},
+        {0, {0, "h", {2, 1, 0, 3, 4}, {}, {}}},
+        {1, {0, "rz", {2}, {}, {{1, -0.0}}}},
+        {1, {0, "rz", {2}, {}, {{2, 0.0}}}},
+        {1, {0, "rz", {2}, {}, {}}},
+        {1, {0, "rz", {2}, {}, {{1, 0.0}, {1, 0.25}, {1, 0.25}}}},
+        {2, {0, "cx", {0, 2}, {}, {}}},
+        {2, {0, "cx", {2}, {}, {}}},
+        {3, {0, "h", {0}, {}, {}}},
+        {3, {3, "measure", {0}, {0}, {}}},
+        {5, {1, "barrier", {1}, {}, {}}},
+        {5, {3, "measure", {2}, {4}, {}}},
+        {5, {3, "measure", {1}, {3}, {}}},
+        {5, {9, "reset", {1}, {}, {}}},
+    };
+    for (const auto& [place, instruction] : changes) {
+        Circuit other = circuit;
+        other[place] = instruction;
+        CAPTURE(place);
+        CAPTURE(instruction.name);
+        CHECK_FALSE(same(known, other));
+    }
+    Circuit swapped = circuit;
+    std::swap(swapped[5], swapped[6]);
+    CHECK_FALSE(same(known, swapped));
 }

@@ -11,7 +11,7 @@ numbers (`operands`). `Remembered` keeps circuits made of a framework's.
 from __future__ import annotations
 
 import weakref
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -99,9 +99,13 @@ class Remembered:
 
         how: further arguments on which it depends.
         """
+        return self.get_if(of, how, lambda known: known == made_from)
+
+    def get_if(self, of: object, how: Hashable, is_equal: Callable[[Any], bool]) -> Any:
+        """Return what `get` does; is_equal: whether a reading of the object would be equal to the one it is given."""
         key = id(of), how
         known = self._entries.get(key)
-        if known is None or known.of() is not of or known.made_from != made_from:
+        if known is None or known.of() is not of or not is_equal(known.made_from):
             return None
         if self._entries.pop(key, None) is not None:  # another thread may have removed it
             self._entries[key] = known

@@ -18,7 +18,7 @@ from qsim_ex import thresholds
 from qsim_ex.circuit.control import MARKERS, Record, Store
 from qsim_ex.circuit.digest import digest_of
 from qsim_ex.circuit.instruction import StateNode
-from qsim_ex.circuit.ops import Channel, Conditional, Initialize, Instruction, Measure, Op, Permutation, Save, mask_of
+from qsim_ex.circuit.ops import Channel, Conditional, Initialize, Instruction, Measure, Op, Permutation, Save, wires_of
 from qsim_ex.native.library import function
 
 
@@ -89,6 +89,11 @@ class Structure:
         """Whether there is a channel."""
         return Channel in self.kinds
 
+    @cached_property
+    def saves(self) -> tuple[Save, ...]:
+        """The saves, in order."""
+        return tuple([one for one in self.instructions if isinstance(one, Save)]) if self.has_saves else ()
+
     @property
     def has_saves(self) -> bool:
         """Whether a value of the state is saved."""
@@ -153,30 +158,13 @@ class Structure:
         """
         if not self.kinds <= {Op, Permutation, Channel, Measure, Conditional, Save}:
             return False
-        every, mixed = (1 << self.num_qubits) - 1, 0
+        every = (1 << self.num_qubits) - 1
         if (wires := self.gate_wires) is not None and (wires.mixed != every or wires.groups > 1):
             return False
-        joined: list[int] = []  # disjoint masks of wires that are joined
-        waiting: set[tuple[int, int]] = set()  # what is mixed if all of some controls are
-        for one in self.distinct:
-            if type(one) not in (Op, Permutation, Channel):
-                continue
-            acted = self._acted[id(one)]
-            if acted and not any(acted & ~mask == 0 for mask in joined):  # 0 is a global phase, which joins nothing
-                joined = _with(acted, joined)
-            if type(one) is not Op:
-                mixed |= acted
-            elif one.when.value:
-                waiting.add((mask_of(one.mixes), one.when.value))
-            else:
-                mixed |= mask_of(one.mixes)
-        left = True
-        while left and mixed != every:
-            found = [(mixes, controls) for mixes, controls in waiting if not controls & ~mixed]
-            left = any(mixes & ~mixed for mixes, _ in found)
-            for mixes, _ in found:
-                mixed |= mixes
-        return mixed == every and len(joined) < 2
+        work = [one for one in self.distinct if type(one) in (Op, Permutation, Channel)]
+        if _largest_group(wires_of(self._acted[id(one)]) for one in work) < self.num_qubits:
+            return False
+        return _mixed([(one.mixed_wires, one.when.value if type(one) is Op else 0) for one in work]) == every
 
     def _measures_last(self, observed: bool) -> bool:
         """Whether all measurements can surely be moved to the end; observed: see `divide.program_of`."""
@@ -214,12 +202,32 @@ def _wires_of_gates() -> Callable[..., int]:
     return function("structure_wires")
 
 
-def _with(acted: int, joined: list[int]) -> list[int]:
-    """Return disjoint masks and one more, joined with those that it meets."""
-    apart = [mask for mask in joined if not mask & acted]
-    for mask in joined:
-        acted |= mask if mask & acted else 0
-    return [acted, *apart]
+def _largest_group(joined: Iterable[tuple[int, ...]]) -> int:
+    """Return the number of wires in the largest group; the wires of each tuple are in one, all of which are merged."""
+    group_of: dict[int, list[int]] = {}
+    for wires in joined:
+        groups = {id(group): group for group in [group_of.setdefault(wire, [wire]) for wire in wires]}
+        largest = max(groups.values(), key=len, default=[])
+        for group in groups.values():
+            if group is not largest:  # so a wire changes its group at most log2(wires) times
+                largest += group
+                group_of.update(dict.fromkeys(group, largest))
+    return max(map(len, group_of.values()), default=0)
+
+
+def _mixed(work: list[tuple[int, int]]) -> int:
+    """Return the mask of wires that are surely mixed; work: what operations mix if all of some controls are mixed."""
+    mixed = 0
+    waiting: dict[int, list[tuple[int, int]]] = {}  # by one of the controls that are not mixed yet
+    while work:
+        mixes, controls = work.pop()
+        if left := controls & ~mixed:
+            waiting.setdefault(left & -left, []).append((mixes, controls))
+        elif new := mixes & ~mixed:
+            mixed |= new
+            for wire in wires_of(new):
+                work += waiting.pop(1 << wire, ())
+    return mixed
 
 
 class _Contents:

@@ -17,9 +17,11 @@ from qsim_ex import thresholds
 from qsim_ex.circuit.circuit import Circuit
 from qsim_ex.circuit.classical import Expression
 from qsim_ex.circuit.control import End, If, Marker, Record, Store
-from qsim_ex.circuit.ops import ALWAYS, Conditional, Instruction, Measure, Op, Pattern, Save, mask_of, pattern
+from qsim_ex.circuit.ops import Conditional, Instruction, Measure, Op, Pattern, Save, mask_of
 from qsim_ex.circuit.structure import Structure, structure_of
-from qsim_ex.density.doubled import Asked, Doubled, Doubler, Wires, check_mixed
+from qsim_ex.density.bit_wires import Wires
+from qsim_ex.density.doubled import Asked, Doubled, Doubler
+from qsim_ex.density.questions import check_mixed
 
 
 def doubled_in_branches(structure: Structure, total: int, patterns: Sequence[Pattern]) -> Doubled:
@@ -83,9 +85,7 @@ class _BranchDoubler(Doubler):
         self._made.append(Measure(wires, clbits))
         # This also ties column wires to their row wires: no operation on a column comes before the measurement of its
         # row, if it stands behind it in the circuit. So it is there for wires at |0⟩ too.
-        for wire in wires:
-            read = 1 << wire | 1 << self._n + wire
-            self._made.append(Op((), (read,), ALWAYS, pattern("1r"), self._parity, "measure", unitary=False))
+        self._bits.dephase(wires)
 
     def _conditional(self, place: int, op: Op, clbits: Wires, values: Wires) -> None:  # noqa: ARG002
         if op.mixes or op.reads or op.when.mask:  # a global phase cancels

@@ -39,3 +39,10 @@ def joined(one: When, other: When) -> When | None:
     if (one.value ^ other.value) & one.mask & other.mask:
         return None
     return When(one.mask | other.mask, one.value | other.value)
+
+
+def on_columns(when: When, num_wires: int) -> When:
+    """Return a condition on row wires and bit wires as column wires hold it; bit wires have no columns."""
+    rows = (1 << num_wires) - 1
+    mask, value = when.mask & rows, when.value & rows
+    return When(when.mask & ~rows | mask << num_wires, when.value & ~rows | value << num_wires)

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from qsim_ex import thresholds
 from qsim_ex.circuit.observables import PauliString, PauliSum
 from qsim_ex.circuit.saves import SAVE_KINDS, Save, SaveValues, What
+from qsim_ex.errors import NotSupported
 from qsim_ex.placement.base import States
 from qsim_ex.placement.index_bits import move_bits
 
@@ -216,3 +217,12 @@ def _marginal(values: NDArray[np.generic], kept: Sequence[int]) -> SaveValues:
     tensor = values.reshape(len(values), *(2,) * m).transpose(0, *axes, *rest)
     found: SaveValues = tensor.reshape(len(values), 1 << len(axes), -1).sum(axis=2)
     return found
+
+
+def check_mixed(save: Save) -> None:
+    """Check that a mixed state has the value that is saved; raises `NotSupported`."""
+    if not SAVE_KINDS[save.what].of_mixed:
+        raise NotSupported(
+            f"expected values that a mixed state has, got save {save.label!r} of the {save.what} with "
+            "method='density_matrix'; save the density matrix, or leave method out."
+        )

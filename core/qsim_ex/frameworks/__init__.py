@@ -25,7 +25,8 @@ It needs five things that users of the engine do not:
   `submitted_in_turn` submits the jobs.
 - Users see what they have: `with_options` puts the options of a class into its help and signature, `shown` makes its
   `repr`, an `Explanation` is a table in a notebook, and `counted` and `followed` show a bar for a job of several runs.
-  `tallied` and `ordered_counts` count equal values, `integers` and `words` make numbers of packed bits.
+  `tallied` counts equal values, `counts_of` rows of packed bits, and `count_outcomes` writes these in binary;
+  `integers` makes numbers of them.
 
 How a package registers itself is written in `qsim_ex.frameworks.frontends`. The names below are loaded when they are
 first used.
@@ -77,7 +78,8 @@ if TYPE_CHECKING:
         random_generator,
         remember_drawn,
     )
-    from qsim_ex.placement.index_bits import integers, ordered_counts, tallied, words
+    from qsim_ex.placement.index_bits import count_outcomes, integers, tallied
+    from qsim_ex.placement.outcomes import counts_of
     from qsim_ex.precision import BY_DTYPE
 
 _MODULES = {"check": "qsim_ex.circuit.check", "thresholds": "qsim_ex.thresholds"}
@@ -129,6 +131,8 @@ _HOMES = {
     "amplitudes_by_parts": "qsim_ex.frameworks.amplitudes",
     "binding_groups": "qsim_ex.frameworks.binding_group",
     "confusion": "qsim_ex.circuit.noise.readout",
+    "count_outcomes": "qsim_ex.placement.index_bits",
+    "counts_of": "qsim_ex.placement.outcomes",
     "counted": "qsim_ex.display.bar",
     "derived_seeds": "qsim_ex.observe.seeding",
     "digest": "qsim_ex.frameworks.job_runs",
@@ -152,8 +156,6 @@ _HOMES = {
     "surround": "qsim_ex.circuit.noise.model",
     "tallied": "qsim_ex.placement.index_bits",
     "integers": "qsim_ex.placement.index_bits",
-    "ordered_counts": "qsim_ex.placement.index_bits",
-    "words": "qsim_ex.placement.index_bits",
     "uncollected": "qsim_ex.frameworks.collector",
     "unitary_matrices": "qsim_ex.circuit.matrices",
     "with_options": "qsim_ex.display.described",
@@ -208,7 +210,9 @@ __all__ = [
     "binding_groups",
     "check",
     "confusion",
+    "count_outcomes",
     "counted",
+    "counts_of",
     "derived_seeds",
     "digest",
     "followed",
@@ -221,7 +225,6 @@ __all__ = [
     "lindblad_parts",
     "may_be_divided",
     "observable_groups",
-    "ordered_counts",
     "random_generator",
     "real_values",
     "remember_drawn",
@@ -235,7 +238,6 @@ __all__ = [
     "uncollected",
     "unitary_matrices",
     "with_options",
-    "words",
 ]
 
 

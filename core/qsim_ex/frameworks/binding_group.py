@@ -93,10 +93,17 @@ def binding_groups(sweeps: Sequence[ParameterSweep], readout_errors: Sequence[Re
     return [_group(members) for members in grouped.values()]
 
 
+_FIRST = np.zeros(1, dtype=np.int64)
+_FIRST.flags.writeable = False
+
+
 def _group(members: list[tuple[int, ParameterSweep, ReadoutErrors]]) -> BindingGroup:
     begins, sweeps, errors = zip(*members, strict=True)
     counts = [sweep.count for sweep in sweeps]
-    if len(members) == 1:
+    if counts == [1]:  # a circuit of a job, most often
+        sweep = binding = _FIRST
+        places = list(begins)
+    elif len(members) == 1:
         sweep, binding = np.zeros(counts[0], dtype=np.int64), np.arange(counts[0])
         places = list(range(begins[0], begins[0] + counts[0]))
     else:

@@ -23,18 +23,29 @@ class QiskitReader:
     """
 
     def __init__(self, functions: Sequence[int], rows: Mapping[str, str]) -> None:
-        self._functions = np.array(functions, dtype=np.int64)
+        found = np.array(functions, dtype=np.int64)
         self._rows = ReadRows(list(rows.values()))
         names = [name.encode() for name in rows]
-        self._names = np.frombuffer(b"".join(names), dtype=np.uint8)
-        self._ends = np.array(list(accumulate(map(len, names))), dtype=np.int64)
+        text = np.frombuffer(b"".join(names), dtype=np.uint8)
+        ends = np.array(list(accumulate(map(len, names))), dtype=np.int64)
+        self._arrays = found, text, ends  # which are kept, so that their addresses are
+        self._given = address(found), address(text), address(ends), len(ends)
 
     def read(self, circuit: int, count: int) -> ReadGates | None:
         """Return the gates of a circuit with `count` instructions, given by its address in Qiskit.
 
         None if a parameter is no finite number, or wires are too many: then Python has to look at the circuit.
         """
-        names = address(self._names), address(self._ends), len(self._ends)
-        functions = address(self._functions)
-        read = function("qiskit_gates")
-        return ReadGates.read(self._rows, count, lambda out: read(circuit, count, functions, *names, out))
+        read, given = function("qiskit_gates"), self._given
+        return ReadGates.read(self._rows, count, lambda out: read(circuit, count, *given, out))
+
+    def is_again(self, circuit: int, count: int, known: Sequence[bytes]) -> bool:
+        """Return whether a circuit with `count` instructions has those of a reading of none but gates and measurements.
+
+        known: what `ReadGates.same` returned for that.
+        """
+        numbers, keys, parameters, measured = known
+        if 4 * count != len(numbers):
+            return False
+        of = numbers, keys, parameters, len(parameters) // 8, measured, len(measured) // 24
+        return bool(function("qiskit_same")(circuit, count, *self._given[:3], *of))

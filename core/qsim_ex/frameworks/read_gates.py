@@ -127,7 +127,7 @@ class ReadGates:
         function("keys_wires")(address(self.other_keys), len(self.other_keys), found)
         return found
 
-    def same(self) -> tuple[object, ...]:
+    def same(self) -> tuple[bytes, bytes, bytes, bytes]:
         """Return what is equal for two readings of equal gates, and for no others."""
         return self.numbers.tobytes(), self.keys.tobytes(), self.parameters.tobytes(), self.measured.tobytes()
 

@@ -55,14 +55,23 @@ def memory() -> tuple[int, int]:
 
 def _machine_memory() -> tuple[int, int]:
     try:
-        lines = Path("/proc/meminfo").read_text().splitlines()
+        with open("/proc/meminfo", "rb", buffering=0) as file:  # noqa: PTH123  (a path and a decoder take 40 µs)
+            text = file.read(_READ)
     except OSError:
         page = os.sysconf("SC_PAGE_SIZE")
         total = page * os.sysconf("SC_PHYS_PAGES")
         names = os.sysconf_names
         return page * os.sysconf("SC_AVPHYS_PAGES") if "SC_AVPHYS_PAGES" in names else total, total
-    sizes = {line.split(":")[0]: int(line.split()[1]) * 1024 for line in lines if line.endswith("kB")}
-    return sizes["MemAvailable"], sizes["MemTotal"]
+    return _kilobytes(text, b"MemAvailable:"), _kilobytes(text, b"MemTotal:")
+
+
+_READ = 1 << 14
+"""The bytes of /proc/meminfo that are read at most; it has a tenth of that."""
+
+
+def _kilobytes(text: bytes, name: bytes) -> int:
+    """Return the bytes that a line of /proc/meminfo tells in units of 1024."""
+    return int(text[text.index(name) + len(name) :].split(None, 1)[0]) * 1024
 
 
 @lru_cache(maxsize=1)

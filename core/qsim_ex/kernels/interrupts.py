@@ -10,6 +10,11 @@ from types import FrameType
 Came = list[tuple[int, FrameType | None]]
 """The signals that have come, as handlers get them."""
 
+_handle = getattr(signal.signal, "__wrapped__", signal.signal)
+"""`signal.signal` without what makes members of enumerations: a short job changes the handler four times."""
+
+_INTERRUPT = int(signal.SIGINT)
+
 
 class uninterrupted:  # noqa: N801  (it is used as a function)
     """Hold Ctrl-C back until the block ends; its value is a list that is empty until it comes.
@@ -28,11 +33,11 @@ class uninterrupted:  # noqa: N801  (it is used as a function)
 
     def __enter__(self) -> Came:
         if threading.current_thread() is threading.main_thread():  # no interrupt is raised in others
-            before = signal.signal(signal.SIGINT, self._hold_back)
+            before = _handle(_INTERRUPT, self._hold_back)
             if callable(before):
                 self._before = before
             else:
-                signal.signal(signal.SIGINT, before)
+                _handle(_INTERRUPT, before)
         return self._came
 
     def _hold_back(self, number: int, frame: FrameType | None) -> None:
@@ -42,6 +47,6 @@ class uninterrupted:  # noqa: N801  (it is used as a function)
 
     def __exit__(self, *error: object) -> None:
         if self._before is not None:
-            signal.signal(signal.SIGINT, self._before)
+            _handle(_INTERRUPT, self._before)
             if self._came:
                 self._before(*self._came[0])

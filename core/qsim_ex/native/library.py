@@ -198,6 +198,8 @@ _OF_PYTHON = (
     "PyFloat_AsDouble",
     "PyErr_Clear",
     "PyObject_Repr",
+    "PyUnicode_FromStringAndSize",
+    "PyDict_SetItem",
 )
 """The functions of the stable ABI that native code calls, in the order of core/native/readers/python.hpp."""
 

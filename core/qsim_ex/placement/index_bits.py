@@ -178,6 +178,10 @@ def reindexed(values: NDArray[np.float64], flip: int) -> NDArray[np.float64]:
     return out
 
 
+_NUMBERS = {width: np.dtype(f"<u{width}") for width in (1, 2, 4)}
+"""The numbers that are rows of so many bytes."""
+
+
 def pack(values: Words, masks: Sequence[int], num_bits: int) -> Packed:
     """Return rows of packed bits: where bit k of ``values[row]`` is set, the bits ``masks[k]`` of the row are set.
 
@@ -185,9 +189,8 @@ def pack(values: Words, masks: Sequence[int], num_bits: int) -> Packed:
     width, and a mask may have several bits (a wire that was measured twice). The masks share no bit.
     """
     width = -(-num_bits // 8)
-    if width in (1, 2, 4):
-        moved = _spread(values, masks)
-        return moved.astype(f"<u{width}").view(np.uint8).reshape(len(values), width)
+    if (number := _NUMBERS.get(width)) is not None:
+        return _spread(values, masks).astype(number).view(np.uint8).reshape(len(values), width)
     num_words = -(-num_bits // 32)
     rows = np.zeros((len(values), num_words), dtype="<u4")
     used = 0
@@ -250,6 +253,20 @@ def few_distinct(packed: Packed) -> tuple[Packed, list[int]] | None:
     places = address(found)
     count = function("distinct_rows")(address(packed), *packed.shape, places, places + found.strides[0])
     return None if count < 0 else (packed[found[0, :count]], found[1, :count].tolist())
+
+
+def count_outcomes(packed: Packed, num_bits: int, ends: Sequence[int], into: dict[str, int]) -> None:
+    """Set in a dictionary how often each row comes, by its text, in increasing order: core/native/readers/outcomes.cpp.
+
+    packed: uint8 [shots, bytes], bit b of a row is bit b % 8 of byte b // 8. A text has the first `num_bits` bits, the
+    highest first, and a space at the end of each part but the last; ends: where the parts end, the last with all bits.
+    """
+    often, packed = 0, np.ascontiguousarray(packed)
+    if len(packed) > SORTED and (few := few_distinct(packed)) is not None:
+        packed, counts = few[0], np.array(few[1], dtype=np.int64)
+        often = address(counts)
+    parts = np.array(ends, dtype=np.int64)
+    function("outcomes_counted")(address(packed), often, *packed.shape, num_bits, address(parts), len(parts), into)
 
 
 def completed(moves: dict[int, int], count: int) -> tuple[int, ...]:

@@ -197,10 +197,9 @@ class Single:
 
     def arrange(self, layout: Layout) -> None:
         """Move amplitudes to another layout."""
-        sources, flip = at.moves(self.layout, layout)
-        if flip or sources != tuple(range(self.num_wires)):
-            self.device.permute(self.buffer, self.num_wires, sources, flip)
-        self.layout = layout
+        if layout != self.layout:
+            self.device.permute(self.buffer, self.num_wires, *at.moves(self.layout, layout))
+            self.layout = layout
 
     def scale(self, when: When, inside: float, outside: float) -> None:
         """Multiply the amplitudes at which `when` (on wires) holds by `inside`, all others by `outside`."""
@@ -246,7 +245,7 @@ class Single:
 
     def read(self, start: int, stop: int, wires: Sequence[int]) -> Amplitudes:
         """Return the amplitudes of basis values from `start` up to `stop`; bit k of a value is wire ``wires[k]``."""
-        if self.layout.flip == 0 and at.index_bits(self.layout, wires) == tuple(range(self.num_wires)):
+        if self.layout.flip == 0 and self.layout.wires() == tuple(wires):
             return self.device.read(self.buffer, start, stop)
         out = np.empty(stop - start, dtype=self.buffer.dtype)
         for first in range(start, stop, thresholds.now.amplitudes_at_once):

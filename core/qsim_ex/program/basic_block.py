@@ -1,19 +1,16 @@
 """Basic blocks: instructions without control flow between them, divided into segments and branch points.
 
 An operation is done as early as its wires and the bits that it depends on allow: level k of a block is what happens up
-to its k-th branch point, save, or state that is set. A circuit without control flow is one block. Between the markers
-of control flow, what a block measures or stores has columns of its own; at its end they are written into the classical
-memory, from which the other blocks read them.
+to its k-th branch point, save, or state that is set. A circuit without control flow is one block; see `flow_block`
+for one among others.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
 from typing import Literal
 
 from qsim_ex import thresholds
-from qsim_ex.circuit.classical import Expression, Token, size_of
 from qsim_ex.circuit.control import ControlFlow, Record, Store
 from qsim_ex.circuit.ops import (
     Begin,
@@ -33,21 +30,7 @@ from qsim_ex.program.choices import Choice, Conditioned, Reading
 from qsim_ex.program.division import BlockLevels, Division, OpenLevel
 from qsim_ex.program.gathered import Piece
 from qsim_ex.program.memory import Column
-from qsim_ex.program.program import BranchPoint, ColumnWrite, Node, RandomInstruction, RecordWrite
-
-
-@dataclass(frozen=True, slots=True)
-class _Flag:
-    """Where it is stored whether a condition holds, and whether it does not; the enclosing conditions included."""
-
-    holds: int
-    fails: int
-    otherwise: bool = False
-
-    @property
-    def column(self) -> int:
-        """The column of the present part of the block."""
-        return self.fails if self.otherwise else self.holds
+from qsim_ex.program.program import RandomInstruction
 
 
 class BasicBlock:
@@ -61,77 +44,15 @@ class BasicBlock:
         self._alone = alone
         self.levels_after: list[int] = []
         self.levels = BlockLevels()
-        self._before: list[ColumnWrite] = []
         self._bits: dict[int, Column] = {}  # of the bits that were written in this block
-        self._variables: dict[int, tuple[Column, ...]] = {}
         self._decided = dict(division.given)  # the level after which a column is known
-        self._flags: list[_Flag] = []
-        self._records: list[RecordWrite] = []
         for number, (clbit, column) in enumerate(division.memory.bits.items() if division.given else ()):
             reading = Reading((clbit,), (None,), (column,), 0, last=False, given=number)
             self.levels.at(division.given[column], 0).readings.append(reading)
 
-    # --- what is handed on -------------------------------------------------------------------------------------------
-
-    def nodes(self, *, last: bool) -> Iterator[Node]:
-        """Yield the nodes of a block among others; the last one of a circuit need not write its memory."""
-        if self._before:
-            yield BranchPoint((), (), tuple(self._before))
-        for level in self.levels.every:
-            if level.work:
-                yield level.segment()
-            yield from level.nodes()
-        written = () if last else tuple(self._written())
-        if written or self._records:
-            yield BranchPoint((), (), written, tuple(self._records))
-
     def value(self, clbit: int) -> Column:
         """Return the column with the present value of a classical bit."""
         return self._bits[clbit] if clbit in self._bits else self._division.memory.bits.get(clbit)
-
-    def _written(self) -> Iterable[ColumnWrite]:
-        memory = self._division.memory
-        clbits = sorted(self._bits)
-        if clbits:
-            yield _copy(tuple([memory.bits[clbit] for clbit in clbits]), tuple([self._bits[clbit] for clbit in clbits]))
-        for number, columns in self._variables.items():
-            yield _copy(memory.variable(number), columns)
-
-    # --- conditions on gates alone -----------------------------------------------------------------------------------
-
-    def begin(self, condition: Expression) -> None:
-        """Begin gates under a condition."""
-        lowered, outer = condition.lowered(self._columns), self._flags[-1].column if self._flags else None
-        columns = []
-        for holds in (lowered.unary("truth", 1), lowered.invert()):
-            if outer is not None:
-                holds = holds.binary("both", Expression((Token("columns", 1, (outer,)),)))
-            columns.append(self._assign(holds)[0])
-        self._flags.append(_Flag(columns[0], columns[1]))
-
-    def otherwise(self) -> None:
-        """Begin gates that are done if the condition does not hold."""
-        flag = self._flags.pop()
-        self._flags.append(_Flag(flag.holds, flag.fails, otherwise=True))
-
-    def end(self) -> None:
-        """End gates under a condition."""
-        self._flags.pop()
-
-    def _assign(self, expression: Expression) -> tuple[int, ...]:
-        """Put the value of an expression on columns into new ones, as soon as it is known."""
-        columns = self._division.memory.new(size_of(expression.width))
-        level = max([self._decided.get(column, -1) for column in expression.columns], default=-1)
-        assignments = self._before if level < 0 else self.levels.at(level, 0).assignments
-        assignments.append(ColumnWrite(columns, expression))
-        if level >= 0:
-            self._decided.update(dict.fromkeys(columns, level))
-        return columns
-
-    def _columns(self, token: Token) -> tuple[Column, ...]:
-        if token.op == "variable":
-            return self._variables.get(token.value, self._division.memory.variable(token.value))
-        return tuple([self.value(clbit) for clbit in token.value])
 
     # --- instructions ------------------------------------------------------------------------------------------------
 
@@ -142,10 +63,7 @@ class BasicBlock:
         """
         match instruction:
             case Op():
-                if self._flags:
-                    self._conditioned(instruction, acted, (), (0,))
-                else:
-                    self._work(acted).append(instruction)
+                self._gate(instruction, acted)
             case Permutation():
                 self._work(acted).append(instruction)
             case Channel():
@@ -166,21 +84,24 @@ class BasicBlock:
                 follows = 0 if after is None else self.levels_after[after]
                 self.levels.at(max(level, follows, self.levels.reached(acted)), acted)
                 return
-            case Store(target, value):
-                self._store(target, value)
-                return
-            case Record(label, value):
-                self._records.append(RecordWrite(label, self._assign(value.lowered(self._columns))))
-                return
             case Save():
                 self._save(place, instruction)
                 return  # a saved wire is not touched
-            case ControlFlow():
-                raise AssertionError(f"expected an instruction of a basic block, got {instruction!r}")
+            case Store() | Record() | ControlFlow():
+                self._classical(instruction)
+                return
             case _:
                 self.levels.close(self.levels.reached(0), instruction)
         self._division.used |= acted
         self._division.touched |= acted
+
+    def _classical(self, instruction: Store | Record | ControlFlow) -> None:
+        """Put what only circuits with control flow have."""
+        raise AssertionError(f"expected an instruction of a circuit without control flow, got {instruction!r}")
+
+    def _gate(self, operation: Op, acted: int) -> None:
+        """Put a gate without a condition of its own."""
+        self._work(acted).append(operation)
 
     def _work(self, acted: int) -> list[Piece]:
         """Return the work of the level that some wires have reached, and raise all of them to it."""
@@ -203,23 +124,13 @@ class BasicBlock:
             self._work(acted).append(operation)
 
     def _conditioned(self, operation: Op, acted: int, sources: tuple[Column, ...], values: tuple[int, ...]) -> None:
-        """Put a gate under the conditions of its own and of the blocks of gates around it."""
-        if self._flags:
-            sources, values = (self._flags[-1].column, *sources), tuple([1 | value << 1 for value in values])
+        """Put a gate after the branch points of the bits on which it depends."""
         level = max([self.levels.reached(acted), *self._known_after(sources)])
         self.levels.at(level, acted).work.append(Conditioned(operation, sources, values))
 
     def _known_after(self, columns: Iterable[Column]) -> list[int]:
         """Return for each column that is no constant the level at which its value may be used."""
         return [1 + self._decided.get(column, -1) for column in columns if column is not None]
-
-    def _store(self, target: Token, value: Expression) -> None:
-        columns = self._assign(value.lowered(self._columns))
-        if target.op == "variable":
-            self._variables[target.value] = columns
-        else:
-            for clbit, column in zip(target.value, columns, strict=True):
-                self._write(clbit, column)
 
     def _write(self, clbit: int, column: Column) -> None:
         self._division.measured.pop(clbit, None)
@@ -245,9 +156,6 @@ class BasicBlock:
         division, wires, clbits = self._division, measure.wires, measure.clbits
         if division.reader is not None:
             division.reader.measured(clbits)
-        groups = division.groups_measured(clbits)
-        if groups and mask_of(wires) & ~final:
-            final = 0
         for k, (wire, clbit) in enumerate(zip(wires, clbits, strict=True)):
             if final >> wire & 1:
                 self._bits[clbit] = None
@@ -262,20 +170,6 @@ class BasicBlock:
                     self._write(measure.kept[k], len(division.choices))
                     division.used &= ~(1 << wire)  # it is |0⟩ now
                 self._project("reset" if measure.kept else "measure", place, k, wire)
-        for group in groups:
-            if not final:
-                self._read_at_once(group, division.times[group])
-                division.read.add(group)
-            else:
-                division.read.discard(group)
-            division.times[group] += 1
-
-    def _read_at_once(self, group: tuple[int, ...], measurement: int) -> None:
-        """Read bits with their readout error as soon as they are measured, as is done where there are other blocks."""
-        sources = tuple([self._bits[clbit] for clbit in group])
-        columns = self._division.memory.new(len(group))
-        self._read(Reading(group, sources, columns, measurement, last=False))
-        self._bits.update(zip(group, columns, strict=True))
 
     def _read_value(self, clbit: int) -> Column:
         """Return the column with the value that a condition reads; in a whole circuit misread bits are read now."""
@@ -347,8 +241,3 @@ class BasicBlock:
             division.saved[save.label] = columns
             level = max([level, *self._known_after(columns)])
         self.levels.close(level, save)
-
-
-def _copy(to: tuple[int, ...], columns: tuple[Column, ...]) -> ColumnWrite:
-    """Return the assignment of columns to others, bit by bit."""
-    return ColumnWrite(to, Expression((Token("columns", len(columns), columns),)))

@@ -21,8 +21,8 @@ from qsim_ex.circuit.control import (
     ends_of,
 )
 from qsim_ex.circuit.ops import Conditional, Instruction, Op, Save
-from qsim_ex.program.basic_block import BasicBlock
 from qsim_ex.program.division import Division
+from qsim_ex.program.flow_block import FlowBlock
 from qsim_ex.program.gathered import segment_from
 from qsim_ex.program.program import Fork, Join, Jump, Node, RandomInstruction, RoundBegin, Segment
 
@@ -55,7 +55,7 @@ class ControlFlowNodes:
         self._inside = 0  # how many blocks of gates are open
         self._gates_only = self._blocks_of_gates()
         self.repeated: set[str] = set()
-        self.block = BasicBlock(division, alone=True)
+        self.block = FlowBlock(division, alone=True)
         self.last = self._last_marker()
 
     def put(self, place: int, instruction: Instruction, acted: int, final: int) -> None:
@@ -118,7 +118,7 @@ class ControlFlowNodes:
                 self._close(self._blocks.pop())
             case _:
                 raise AssertionError(f"expected a marker, got {marker!r}")
-        self.block = BasicBlock(self._division, alone=not self._blocks)
+        self.block = FlowBlock(self._division, alone=not self._blocks)
 
     def _opened(self, marker: If | While | Once) -> _OpenBlock:
         """Open a block, whose first node is the next one."""

@@ -74,19 +74,9 @@ def _gates_only(structure: Structure, touched: int) -> Program | None:
     program = Program(
         levels=(level,),
         make_nodes=lambda: (Segment(straight_work(work)),),
-        choices=(),
-        early=(),
-        readings=0,
-        given=0,
         measured=measured,
-        recorded={},
-        read=frozenset(),
         has_measurement=end < len(instructions),
         touched=touched,
-        first_random=None,
-        branches=False,
-        saves=(),
-        memory={},
     )
     program.__dict__.update(nodes=program.make_nodes(), segment_places=(0,))  # planning needs them at once
     return program
@@ -161,7 +151,7 @@ class _Divider:
             make_nodes=make_nodes,
             choices=tuple(division.choices),
             early=tuple(choice for choice in division.choices if choice.mixed),
-            readings=division.memory.count,
+            readings=division.columns,
             given=len(division.given),
             measured=division.measured,
             recorded=division.recorded(block.value) | {bit: one for of in read.values() for bit, one in of.items()},
@@ -184,7 +174,7 @@ class _Divider:
     @property
     def _branches(self) -> bool:
         """Whether shots may have different states in a circuit without control flow."""
-        return bool(self._division.choices) or self._division.memory.count > 0
+        return bool(self._division.choices) or self._division.columns > 0
 
     def _nodes(self) -> tuple[Node, ...]:
         """Return the nodes of a circuit that is one block; without choices and readings operands are the circuit's."""

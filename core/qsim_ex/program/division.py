@@ -18,7 +18,7 @@ from qsim_ex.circuit.structure import Structure, straight_work
 from qsim_ex.errors import NotSupported
 from qsim_ex.program.choices import Choice, Reading
 from qsim_ex.program.gathered import Piece, segment_from
-from qsim_ex.program.memory import ClassicalMemory, Column
+from qsim_ex.program.memory import NOTHING_KEPT, ClassicalMemory, Column
 from qsim_ex.program.program import BranchPoint, ColumnWrite, Node, RandomInstruction, Segment, Work
 from qsim_ex.program.readings import Groups, ReadingTracker
 
@@ -145,6 +145,7 @@ class Division:
     """What the basic blocks of a program share: its memory, choices, levels and results.
 
     whole: whether the circuit is one block, since it has no control flow.
+    columns: how many columns stand behind those of the choices so far.
     used: mask of the wires that may not be |0⟩. touched: of those that may not be |0⟩ at the end.
     measured: classical bit -> the wire that is sampled into it at the end.
     written: the classical bits that were written on the way. read: the groups of bits that are not misread at the end:
@@ -159,7 +160,12 @@ class Division:
         self.structure = structure
         self.whole = not structure.has_control_flow
         self.parts = parts
-        self.memory = ClassicalMemory(structure, [clbit for clbit, _ in given])
+        self.columns = 0
+        self.memory = NOTHING_KEPT
+        if not self.whole:
+            self.memory = ClassicalMemory(range(structure.num_clbits), structure.instructions, self.new_columns)
+        elif given:
+            self.memory = ClassicalMemory([clbit for clbit, _ in given], (), self.new_columns)
         self.given = {column: level for column, (_, level) in zip(self.memory.bits.values(), given, strict=False)}
         self.choices: list[Choice] = []
         self.levels: list[OpenLevel] = []
@@ -172,7 +178,14 @@ class Division:
         self.place_of: dict[Choice, int] = {}
         self.group_of = {clbit: group for group in groups for clbit in group}
         self.times: Counter[tuple[int, ...]] = Counter()  # how often each group was measured so far
-        self.reader = ReadingTracker(groups, structure.instructions, self.memory) if groups and self.whole else None
+        self.reader = (
+            ReadingTracker(groups, structure.instructions, self.new_columns) if groups and self.whole else None
+        )
+
+    def new_columns(self, columns: int) -> tuple[int, ...]:
+        """Return columns that nothing else has: flags, readings, or what memory keeps."""
+        self.columns += columns
+        return tuple(range(-1 - self.columns + columns, -1 - self.columns, -1))
 
     def recorded(self, value: Callable[[int], Column]) -> dict[int, int]:
         """Return the column of each classical bit that was written on the way; value: returns the last one of a bit."""
@@ -181,8 +194,6 @@ class Division:
 
     def groups_measured(self, clbits: Sequence[int]) -> list[tuple[int, ...]]:
         """Return the groups of misread bits of a measurement among blocks; raises `NotSupported` for a part of one."""
-        if self.whole:
-            return []
         found = list(dict.fromkeys(self.group_of[clbit] for clbit in clbits if clbit in self.group_of))
         for group in found:
             if not {*group} <= {*clbits}:

@@ -1,11 +1,11 @@
-"""The classical memory of a program: the columns in which each branch keeps bits, variables and flags.
+"""The classical memory of a program: the columns in which each branch keeps bits and variables.
 
 Columns −1, −2, … stand behind those of the choices (see `choices.Reading`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,26 +13,17 @@ from numpy.typing import NDArray
 from qsim_ex.circuit.classical import Token, size_of
 from qsim_ex.circuit.control import ControlFlow, Record, Store
 from qsim_ex.circuit.ops import Instruction
-from qsim_ex.circuit.structure import Structure
 
 Column = int | None
 """A column; None stands for a bit that is 0."""
 
 
-class ColumnCounter:
-    """Columns behind those of the choices; count: their number so far."""
-
-    def __init__(self) -> None:
-        self.count = 0
-
-    def new(self, columns: int) -> tuple[int, ...]:
-        """Return new columns."""
-        self.count += columns
-        return tuple(range(-1 - self.count + columns, -1 - self.count, -1))
+NewColumns = Callable[[int], tuple[int, ...]]
+"""Returns so many columns that nothing else has."""
 
 
-class ClassicalMemory(ColumnCounter):
-    """The columns of classical bits and variables, which live as long as a shot, and of values between two markers.
+class ClassicalMemory:
+    """The columns of classical bits and variables, which live as long as a shot.
 
     Without control flow there is one basic block, which knows itself what it has measured: memory then holds only the
     bits that other parts of a circuit have measured, and all others are 0.
@@ -40,17 +31,14 @@ class ClassicalMemory(ColumnCounter):
     record, if there are records (see `run.history`).
     """
 
-    def __init__(self, structure: Structure, given: Sequence[int]) -> None:
-        super().__init__()
-        kept = range(structure.num_clbits) if structure.has_control_flow else given
-        self.bits = dict(zip(kept, self.new(len(kept)), strict=True))
-        read = structure.instructions if structure.has_control_flow else ()
-        self.records = {one.label: one.value.width for one in read if isinstance(one, Record)}
-        self.history = self.new(8 if self.records else 0)
+    def __init__(self, clbits: Iterable[int], instructions: Sequence[Instruction], new: NewColumns) -> None:
+        self.bits = {clbit: new(1)[0] for clbit in clbits}
+        self.records = {one.label: one.value.width for one in instructions if isinstance(one, Record)}
+        self.history = new(8) if self.records else ()
         self._variables: dict[int, tuple[int, ...]] = {}
-        for token in _variables(read):
+        for token in _variables(instructions):
             if token.value not in self._variables:
-                self._variables[token.value] = self.new(size_of(token.width))
+                self._variables[token.value] = new(size_of(token.width))
 
     def variable(self, number: int) -> tuple[int, ...]:
         """Return the columns of a variable."""
@@ -68,6 +56,10 @@ def _variables(instructions: Iterable[Instruction]) -> Iterable[Token]:
             yield instruction.target
         if isinstance(instruction, ControlFlow) and instruction.read_expression is not None:
             yield from instruction.read_expression.variables
+
+
+NOTHING_KEPT = ClassicalMemory((), (), lambda _columns: ())
+"""The memory of one basic block that is not given bits."""
 
 
 def classical_memory(columns: tuple[int | None, ...], outcomes: NDArray[np.uint8], num_bytes: int) -> NDArray[np.uint8]:

@@ -163,14 +163,14 @@ class Program:
 
     levels: the order of all work, choices and readings. make_nodes: makes `nodes`, which costs more than the rest, when
     they are first asked for.
+    measured: classical bit -> the wire that is sampled into it at the end.
+    has_measurement: whether there is a measurement, even of no wires.
+    touched: mask of the wires that may not be |0⟩ at the end.
     choices: all choices, by number. early: the choices that are made before the first segment runs.
     readings: the number of columns of given bits and of readings, beside those of the choices (see `Reading`).
     given: the number of bits that other parts of a circuit measure, whose columns are −1, −2, … .
-    measured: classical bit -> the wire that is sampled into it at the end.
     recorded: classical bit -> the column of the choice or reading that is written into it.
     read: groups of classical bits that are not misread at the end, since their last value was read at a branch point.
-    has_measurement: whether there is a measurement, even of no wires.
-    touched: mask of the wires that may not be |0⟩ at the end.
     first_random: the first instruction with a random outcome before the end; None if there is none.
     branches: whether shots may have different states: there are random outcomes, or bits are read, before the end.
     saves: the saves, in order. memory: for the label of each save by classical memory, the column of every classical
@@ -183,19 +183,19 @@ class Program:
 
     levels: Sequence[Level]
     make_nodes: Callable[[], tuple[Node, ...]]
-    choices: tuple[Choice, ...]
-    early: tuple[Choice, ...]
-    readings: int
-    given: int
     measured: dict[int, int]
-    recorded: dict[int, int]
-    read: frozenset[tuple[int, ...]]
     has_measurement: bool
     touched: int
-    first_random: RandomInstruction | None
-    branches: bool
-    saves: tuple[Save, ...]
-    memory: dict[str, tuple[int | None, ...]]
+    choices: tuple[Choice, ...] = ()
+    early: tuple[Choice, ...] = ()
+    readings: int = 0
+    given: int = 0
+    recorded: Mapping[int, int] = field(default_factory=dict)
+    read: frozenset[tuple[int, ...]] = frozenset()
+    first_random: RandomInstruction | None = None
+    branches: bool = False
+    saves: tuple[Save, ...] = ()
+    memory: Mapping[str, tuple[int | None, ...]] = field(default_factory=dict)
     loops: bool = False
     records: Mapping[str, int] = field(default_factory=dict)
     history: tuple[int, ...] = ()

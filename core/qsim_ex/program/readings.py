@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Sequence
 from qsim_ex.circuit.ops import Instruction
 from qsim_ex.errors import NotSupported
 from qsim_ex.program.choices import Reading
-from qsim_ex.program.memory import Column, ColumnCounter
+from qsim_ex.program.memory import Column, NewColumns
 
 Groups = tuple[tuple[int, ...], ...]
 """Groups of classical bits, one for each readout error; no bit is in two groups."""
@@ -17,11 +17,11 @@ Groups = tuple[tuple[int, ...], ...]
 class ReadingTracker:
     """Follows the classical bits of a circuit from instruction to instruction, and makes their readings.
 
-    columns: where readings get their columns.
+    new_columns: returns the columns of a reading.
     """
 
-    def __init__(self, groups: Groups, instructions: Sequence[Instruction], columns: ColumnCounter) -> None:
-        self._columns = columns
+    def __init__(self, groups: Groups, instructions: Sequence[Instruction], new_columns: NewColumns) -> None:
+        self._new_columns = new_columns
         self._group = {clbit: group for group in groups for clbit in group}
         self._all = Counter(clbit for one in (instructions if groups else ()) for clbit in one.written_bits)
         self._times: Counter[int] = Counter()  # how often each bit was measured so far
@@ -54,7 +54,7 @@ class ReadingTracker:
                 f"measured, got it while bit {unequal[0]} was measured {self._times[unequal[0]]} times and bit {clbit} "
                 f"{times} times; measure them before the condition, or give each bit a readout error of its own."
             )
-        columns = self._columns.new(len(group))
+        columns = self._new_columns(len(group))
         sources = tuple([recorded(one) for one in group])
         made = Reading(group, sources, columns, times - 1, all(self._all[one] == times for one in group))
         self._readings[group] = made

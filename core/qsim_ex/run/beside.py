@@ -7,10 +7,10 @@ of their own, and what has not begun by then is done where it is asked for.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future, wait
 from contextvars import copy_context
-from typing import Generic, Self, TypeVar
+from typing import Any, Generic, Self, TypeVar
 
 from qsim_ex.kernels.cpu.pool import executor
 from qsim_ex.kernels.patience import PATIENCE
@@ -23,36 +23,36 @@ _SLICE = 0.05
 
 
 class Begun(Generic[Made]):
-    """A piece of work, which has begun in another thread if one was free."""
+    """A piece of work, which is done once: by another thread that has begun it, or by who first asks for its result."""
 
-    def __init__(self, work: Callable[[], Made], begins: bool) -> None:
-        self._work, self._cancel, self._made = work, threading.Event(), list[Made]()
-        self._future: Future[Made] | None = None
-        if begins:
-            self._future = executor().submit(copy_context().run, self._do)
+    def __init__(self, work: Callable[[], Made]) -> None:
+        self._work, self._made = work, Future[Made]()
+        self._begun, self._cancel = threading.Lock(), threading.Event()
 
     def result(self) -> Made:
-        """Return what the work returns, and raise what it raises; done here, once, if no thread has begun it."""
-        if not self._made:
-            self._made.append(self._asked())
-        return self._made[0]
+        """Return what the work returns, and raise what it raises; done here if no thread has begun it."""
+        self._do()
+        while not wait([self._made], _SLICE).done:
+            check_cancelled()
+        return self._made.result()
 
     def drop(self) -> None:
-        """End the work soon, if it has begun: nobody asks for its result."""
+        """End the work soon, if it has begun, and let no other thread begin it: nobody asks for its result."""
         self._cancel.set()
-        if self._future is not None:
-            self._future.cancel()
 
-    def _asked(self) -> Made:
-        if self._future is None or self._future.cancel():
-            return self._work()
-        while not wait([self._future], _SLICE).done:
-            check_cancelled()
-        return self._future.result()
+    def elsewhere(self) -> None:
+        """Do the work in a thread that nobody waits for, unless somebody has begun it."""
+        if not self._cancel.is_set():
+            with cancelled_by(self._cancel):
+                self._do()
 
-    def _do(self) -> Made:
-        with cancelled_by(self._cancel):
-            return self._work()
+    def _do(self) -> None:
+        if not self._begun.acquire(blocking=False):
+            return
+        try:
+            self._made.set_result(self._work())
+        except BaseException as error:  # noqa: BLE001 - raised where the result is asked for
+            self._made.set_exception(error)
 
 
 class SideThreads:
@@ -70,10 +70,17 @@ class SideThreads:
 
         One piece may ask for the result of another.
         """
-        made = Begun(work, now and self._free > 0)
-        self._free -= now
+        made = Begun(work)
         self._begun.append(made)  # type: ignore[arg-type]  # nobody asks for results through the list
+        if now:
+            self.start(made)
         return made
+
+    def start(self, *pieces: Begun[Any]) -> None:
+        """Let another thread do some pieces one after another, if one is free."""
+        if self._free > 0:
+            self._free -= 1
+            executor().submit(copy_context().run, _in_turns, pieces)
 
     def __enter__(self) -> Self:
         PATIENCE.begin()
@@ -83,3 +90,8 @@ class SideThreads:
         for one in self._begun:
             one.drop()
         PATIENCE.end()
+
+
+def _in_turns(pieces: Sequence[Begun[Any]]) -> None:
+    for piece in pieces:
+        piece.elsewhere()

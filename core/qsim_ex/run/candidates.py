@@ -7,7 +7,7 @@ sooner than the gates are, else what stands between the gates. Other manners are
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import lru_cache, partial
 
 import numpy as np
@@ -29,26 +29,41 @@ from qsim_ex.run.tried import few_rotations
 AS = "as Pauli rotations"
 AS_ONE = f"{AS}, for this binding alone"
 
+KINDS = (True, False)
+"""What is written soon: the form, if it has so few rotations that it is planned sooner than its circuit; if not, what
+stands between gates. Each is kept by itself, so that a later run finds what the first one asked for."""
+
 _READ = 6
 """The most rotations that as many gates are as a form has one for (`gates_of_a_rotation`), if what stands between gates
 is written of them. A turn and CX are three each, and a dense matrix on two wires is 15."""
 
 
 def candidates(
-    structure: Structure, bound: Bindings, *, alone: bool, few: bool = False
+    structure: Structure, bound: Bindings, *, alone: bool, kinds: tuple[bool, ...] = KINDS
 ) -> Iterator[tuple[WrittenCircuit, str]]:
     """Yield what may run in place of some bindings, and how it is written: for all bindings, or for this one alone.
 
-    alone: leave out what is written for all. few: only what has so few rotations that it is planned sooner.
+    alone: leave out what is written for all. kinds: what is asked for, the first that there is; see `KINDS`.
     """
     gates = gates_of(structure)
-    known = written_bindings(structure, gates, few=few)
-    if not alone and (written := known.of(bound)):
+    known = [written_bindings(structure, gates, few=few) for few in kinds]
+    if not alone and (written := _for_all(known, bound)):
         yield written, AS
-    if bound.count > 1 or known.compares_nothing:
+    if bound.count > 1 or all(one.compares_nothing for one in known):
         return
-    if written := _alone(structure, gates, bound.operands(0, 1).tobytes(), few=few):
+    operands = bound.operands(0, 1).tobytes()
+    if written := next(filter(None, (_alone(structure, gates, operands, few=few) for few in kinds)), None):
         yield written, AS_ONE
+
+
+def _for_all(known: Sequence[WrittenBindings], bound: Bindings) -> WrittenCircuit | None:
+    """Return the first of what is written for all bindings."""
+    for number, one in enumerate(known):
+        if number:
+            one.after(known[number - 1])
+        if written := one.of(bound):
+            return written
+    return None
 
 
 def most_rotations(structure: Structure) -> int:
@@ -71,13 +86,13 @@ def gates_of(structure: Structure) -> int:
     return gates if {Op, Permutation}.isdisjoint(kinds[gates:]) else 0
 
 
-@lru_cache(maxsize=32)  # each with numbers of a few of its bindings
-def written_bindings(structure: Structure, gates: int, *, few: bool = False) -> WrittenBindings:
-    """Return what is written out of the gates that a structure begins with; few: see `candidates`."""
+@lru_cache(maxsize=64)  # each with numbers of a few of its bindings
+def written_bindings(structure: Structure, gates: int, *, few: bool) -> WrittenBindings:
+    """Return what is written out of the gates that a structure begins with; few: see `KINDS`."""
     return WrittenBindings(_beginning(structure, gates), partial(_written, structure, gates, few))
 
 
-@lru_cache(maxsize=8)  # each with all numbers of its circuit
+@lru_cache(maxsize=16)  # each with all numbers of its circuit
 def _alone(structure: Structure, gates: int, operands: bytes, *, few: bool) -> WrittenCircuit | None:
     """Return what is written for one binding alone."""
     numbers: NDArray[np.complex128] = np.frombuffer(operands, dtype=np.complex128)[None]
@@ -92,12 +107,12 @@ def _beginning(structure: Structure, gates: int) -> Structure:
 
 def _written(structure: Structure, gates: int, few: bool, given: Circuit) -> WrittenCircuit | None:
     """Return what is written soon of gates, with all that stands behind them; None if it cannot be."""
-    dense, usual = thresholds.now.gates_of_a_rotation, most_rotations(structure)
-    most = min((most for most in (usual, few_rotations(gates)) if most != UNBOUNDED), default=UNBOUNDED)
-    found = write(given, limits=WritingLimits(most), zeros=True) if most else None
-    if found is None and not few:
+    dense, usual, found = thresholds.now.gates_of_a_rotation, most_rotations(structure), None
+    if not few:
         limits = WritingLimits(usual, read=_READ * gates // dense if dense else UNBOUNDED)
         found = write(given, limits=limits, manner=Manner.BETWEEN, zeros=True)
+    elif most := min((most for most in (usual, few_rotations(gates)) if most != UNBOUNDED), default=UNBOUNDED):
+        found = write(given, limits=WritingLimits(most), zeros=True)
     return found and _WithEnd(structure, gates)(found)
 
 

@@ -16,7 +16,6 @@ from qsim_ex.deployment.assignment import Assignment
 from qsim_ex.devices.memory import require_on_host
 from qsim_ex.errors import SavedStateError
 from qsim_ex.execution.checkpoints import Arrays, Checkpoints, fitting
-from qsim_ex.kernels.host import cores
 from qsim_ex.later import later
 from qsim_ex.observe import expectation, sampling
 from qsim_ex.options import Options
@@ -105,7 +104,7 @@ class Collector:
             num_clbits=circuit.num_clbits,
             count=count,
             masks=masks,
-            measures=any(masks),
+            measures=bool(program.measured),
             packed=None if shots is None else np.zeros((count, shots, width), dtype=np.uint8),
             saves=saving.collected_saves(circuit, program, request, count, where, options) if program.saves else {},
             sums=np.zeros((count, observables), dtype=np.complex128),
@@ -126,12 +125,12 @@ class Collector:
         self, unit: WorkUnit, save: Save, values: SaveValues, branches: Branches, rounds: tuple[int, ...] = ()
     ) -> None:
         """Put in the values of some branches at a save, value b that of branch b."""
+        columns, width = self.program.memory.get(save.label), -(-self.num_clbits // 8)
+        memory = np.zeros((len(branches), width), dtype=np.uint8)  # unless it is saved by the bits
         rows = saved_rows.SavedRows(
             values=values,
             binding=unit.begin + branches.binding,
-            memory=classical_memory(
-                self.program.memory.get(save.label, ()), branches.outcomes, -(-self.num_clbits // 8)
-            ),
+            memory=memory if columns is None else classical_memory(columns, branches.outcomes, width),
             branch_of=branches.branch_of,
             trajectories=unit.first + branches.shots,
             rounds=rounds,
@@ -288,7 +287,8 @@ def _threads(where: Assignment, options: Options) -> tuple[int, int]:
     threads: int | None = getattr(where.device, "threads", None)
     if threads is not None:
         return threads, min(sampling.MOST_THREADS, threads)
-    return min(cores(), _THREADS), sampling.threads_for(options.threads)
+    draw = sampling.threads_for(options.threads)
+    return min(draw, _THREADS), draw
 
 
 def _added(one: Any, other: Any) -> Any:

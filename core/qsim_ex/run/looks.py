@@ -18,12 +18,13 @@ from qsim_ex.circuit.structure import Structure
 from qsim_ex.display.log import LOGGER
 from qsim_ex.errors import Cancelled
 from qsim_ex.kernels.background import Background, process_ends
+from qsim_ex.kernels.giving_way import FIRST_RUNS
 from qsim_ex.kernels.host import cores
-from qsim_ex.planning.compiled import cancelled_by
+from qsim_ex.planning.compiled import cancelled_by, check_cancelled
 from qsim_ex.planning.written.out import Manner, WritingLimits, WrittenCircuit
 from qsim_ex.program.program import Program
 from qsim_ex.run.beside import Begun, SideThreads
-from qsim_ex.run.candidates import candidates, gates_of, most_rotations
+from qsim_ex.run.candidates import KINDS, candidates, gates_of, most_rotations
 from qsim_ex.run.tried import Chosen, Tried, affordable, clusters_pay, is_sooner, pays, planning_of
 from qsim_ex.run.where import Times, Where
 from qsim_ex.steps.plan import Plan
@@ -32,17 +33,6 @@ Planned = Callable[[Circuit], tuple[Program, Sequence[Plan]]]
 
 _SWEEP = 20
 """Gates of a sweep, of which most have more: how long a run may take before it is planned."""
-
-_AHEAD = 4
-"""A run is short if it may take less than so many times as long as planning its circuit. Before a short one is planned,
-only few rotations are looked for."""
-
-_LONG = 10_000
-"""Microseconds of planning a circuit from which on it is looked first whether something is planned sooner; twice as
-many for short runs."""
-
-_WORTH = 0.8
-"""How many times a run has to take as long as planning it for looking further within it."""
 
 _MORE = 3
 """How many times as many gates as the circuit has promise nothing, in any manner."""
@@ -59,6 +49,17 @@ class _Option(NamedTuple):
     circuit: Circuit
     program: Program
     times: Times = Times(math.inf, math.inf)  # where nobody asks for them
+
+
+class _Begun(NamedTuple):
+    """Something that is written, and how it is, and what may run of it.
+
+    ahead: writes it, and plans what may run of it if that surely pays and enough threads work.
+    """
+
+    ahead: Begun[None]
+    found: Begun[tuple[WrittenCircuit, str] | None]
+    option: Begun[_Option | None]
 
 
 class Look:
@@ -81,35 +82,51 @@ class Look:
 
     def first(self) -> _Option | None:
         """Return what a first run takes, if that is not the circuit as it came; both are planned beside each other."""
-        tried, count, planning = self._tried, self._bound.count, planning_of(self._gates)
+        now, tried, count, planning = thresholds.now, self._tried, self._bound.count, planning_of(self._gates)
         most = 1e6 * self._where.one_pass * count * self._gates / _SWEEP
-        short = most < max(thresholds.now.written_microseconds, _AHEAD * planning)
-        long = planning >= _LONG * (1 + short)
-        with SideThreads(1 if short and not long else self._threads) as beside:
+        short = _per(most, planning) < now.short_runs or int(most) < now.written_microseconds
+        long = planning >= now.sooner_microseconds * (1 + short)
+        threads = 1 if planning < now.beside_microseconds or (short and not long) else self._threads
+        with FIRST_RUNS, SideThreads(threads) as beside:
+            few = self._begun(beside, few=True)
+            between = self._begun(beside, few=False, after=few)
             came = beside.begin(self._came, now=long)
-            first = beside.begin(lambda: next(self._candidates(few=short), None))
-            option = beside.begin(lambda: self._promising(first.result()))
-            sooner = long and (found := first.result()) is not None and is_sooner(found[0], planning)
-            if sooner and (soon := option.result()) and 1e6 * soon.times.first * count <= planning:
-                return self._taken(soon, first=True)  # it ends before the circuit as it came is planned
+            if not long:
+                beside.start(few.ahead, between.ahead)
+            elif found := few.found.result():
+                soon = few.option.result() if is_sooner(found[0], planning) else None
+                if soon and 1e6 * soon.times.first * count <= planning:
+                    return self._taken(soon, first=True)  # it ends before the circuit as it came is planned
+            elif threads > 1 and not short:
+                between.found.result()  # while another thread plans the circuit
+                beside.start(between.ahead)
             times = came.result()
             tried.short = not self._is_long(times.first, thresholds.now.written_microseconds)
             if tried.short and not self._is_long(times.first):
                 return self._stays()
             tried.looked, tried.gates = True, self._gates
-            if not tried.short and 1e6 * times.first * count >= _WORTH * planning:
-                found = first.result()
-                if found is None and short:
-                    found = next(self._candidates(), None)
-                    option = beside.begin(partial(self._promising, found), now=False)
-                if found is None:
+            if not tried.short and _per(1e8 * times.first * count, planning) >= now.worth_percent:
+                begun = few if few.found.result() else between
+                if (found := begun.found.result()) is None:
                     return self._stays()
                 tried.gates = found[0].num_gates
-                if best := self._fastest_at_first(found, option, times):
+                if best := self._fastest_at_first(begun, times):
                     return self._taken(best, first=True)
             tried.run = int(1e6 * times.first)
             tried.spent += tried.run * count
         return None
+
+    def _begun(self, beside: SideThreads, *, few: bool, after: _Begun | None = None) -> _Begun:
+        """Return what may be begun of one of `KINDS`; after: what comes before it, if that can be written."""
+        found = beside.begin(lambda: next(self._candidates((few,)), None), now=False)
+        option = beside.begin(lambda: self._promising(found.result()), now=False)
+
+        def ahead() -> None:
+            written = None if after and after.found.result() else found.result()
+            if written and self._threads > 2 and pays(self._gates, written[0], planning_of(self._gates)):
+                option.result()
+
+        return _Begun(beside.begin(ahead, now=False), found, option)
 
     def _promising(self, found: tuple[WrittenCircuit, str] | None) -> _Option | None:
         """Return what runs of something that is written, unless that is between as many gates as the circuit has."""
@@ -117,12 +134,14 @@ class Look:
             return None
         return self._option(*found)
 
-    def _fastest_at_first(
-        self, found: tuple[WrittenCircuit, str], option: Begun[_Option | None], times: Times
-    ) -> _Option | None:
+    def _fastest_at_first(self, begun: _Begun, times: Times) -> _Option | None:
         """Return the fastest of what is written and planned within a first run; None for the circuit as it came."""
-        (written, fact), count, best = found, self._bound.count, None
-        if pays(self._gates, written, 1e6 * times.first * count) and (other := option.result()):
+        found, count, best = begun.found.result(), self._bound.count, None
+        assert found is not None
+        written, fact = found
+        if not pays(self._gates, written, 1e6 * times.first * count):
+            begun.ahead.drop()
+        elif other := begun.option.result():
             best = other if self._is_faster(other.times.first, times.first) else None
         if written.manner is not Manner.BETWEEN:
             return best
@@ -206,8 +225,8 @@ class Look:
         self._tried.slower = self._bound.count == 1 or self._is_long(self._came().first)
         return None
 
-    def _candidates(self, *, few: bool = False) -> Iterator[tuple[WrittenCircuit, str]]:
-        return candidates(self._structure, self._bound, alone=self._tried.alone, few=few)
+    def _candidates(self, kinds: tuple[bool, ...] = KINDS) -> Iterator[tuple[WrittenCircuit, str]]:
+        return candidates(self._structure, self._bound, alone=self._tried.alone, kinds=kinds)
 
     def _came(self) -> Times:
         """Return the times of the circuit as it came."""
@@ -219,6 +238,7 @@ class Look:
     def _option(self, written: WrittenCircuit, fact: str) -> _Option:
         """Return what runs of something that is written, with its program and its times."""
         circuit = self._circuit(written)
+        check_cancelled()
         program, plans = self._planned(circuit)
         return _Option(written, fact, circuit, program, self._where.times(plans))
 
@@ -247,6 +267,11 @@ def _least() -> int:
     return min(thresholds.now.written_microseconds, thresholds.now.compared_microseconds)
 
 
+def _per(microseconds: float, planning: int) -> int:
+    """Return how many times as long as planning something takes."""
+    return int(microseconds / planning) if planning else 1 << 62
+
+
 def numbers_of(written: WrittenCircuit, bound: Bindings, begin: int, end: int) -> NDArray[np.complex128]:
     """Return the operands of what is written, for a range of bindings."""
     return written.numbers(bound.operands(begin, end))
@@ -266,6 +291,7 @@ _BACKGROUND = Background()
 def _quietly(look: Callable[[], object]) -> None:
     """Look in the background, where nobody could be told of an error but by the log: the circuit runs as before."""
     try:
+        FIRST_RUNS.give_way()
         with cancelled_by(_AtTheEnd()):
             look()
     except Cancelled:

@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 from qsim_ex.deployment.assignment import Assignment
 from qsim_ex.devices.base import Batches
 from qsim_ex.devices.drawing import DrawsShots
-from qsim_ex.devices.memory import state_bytes
 from qsim_ex.execution.prepare import plan_of, plans_of, prepare
 from qsim_ex.later import later
 from qsim_ex.options import Options
@@ -84,7 +83,7 @@ class Machine:
         """Return the number of states that should be simulated at a time."""
         device = cast(BatchDevice, self.where.device)
         plans = plans_of(program, self._num_wires, device.batch_shape(self.dtype), None, device.grows)
-        state = state_bytes(self._num_wires, self.dtype)
+        state = self.where.deployment.device_bytes  # all of it, since it is in one piece
         count = 16 * max(plan.coefficients.size() for plan in plans)
         wanted = rows_at_once(device, state, count, _BRANCHING if program.branch_points else 1)
         return max(1, min(max(least, wanted), self.where.free // (2 * state)))

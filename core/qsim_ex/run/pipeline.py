@@ -109,8 +109,8 @@ class BatchCall:
         structure = self.circuit.structure
         if len(structure.instructions) << structure.num_qubits >= thresholds.now.method_work:
             return True
-        saves = structure.distinct if Save in structure.kinds else ()
-        return any(SAVE_KINDS[one.what].method is not None for one in saves if isinstance(one, Save))
+        saves = structure.saves if Save in structure.kinds else ()
+        return any(SAVE_KINDS[save.what].method is not None for save in saves)
 
     @property
     def draws_noise(self) -> bool:

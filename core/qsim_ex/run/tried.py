@@ -16,9 +16,6 @@ from qsim_ex.circuit.structure import Structure
 from qsim_ex.planning.form import UNBOUNDED
 from qsim_ex.planning.written.out import Manner, WrittenCircuit
 
-_SETTLED = 10**6
-"""Microseconds of all runs of a circuit from which on its kernels are worth being compiled anew."""
-
 
 class Chosen(NamedTuple):
     """What runs in place of a structure: another one, and in which manner it is written."""
@@ -51,22 +48,22 @@ class Tried:
         """
         most = thresholds.now.planned_microseconds * self.gates * (len(Manner) - 1)
         if interprets:
-            most = _SETTLED if self.compared else self.short * most
+            most = thresholds.now.settled_microseconds if self.compared else self.short * most
         if self.compared > interprets or self.spent < most:
             return 0
         self.compared += 1
         return self.compared
 
 
-def planning_of(gates: int) -> float:
+def planning_of(gates: int) -> int:
     """Return in how many microseconds a circuit of so many gates is planned, about."""
-    return thresholds.now.gate_nanoseconds * gates / 1000
+    return thresholds.now.gate_nanoseconds * gates // 1000
 
 
-def is_sooner(written: WrittenCircuit, planning: float) -> bool:
+def is_sooner(written: WrittenCircuit, planning: int) -> bool:
     """Return whether what is written of few rotations is planned in less time than its circuit: microseconds."""
-    of = thresholds.now.planned_microseconds / 2 * written.num_gates  # writing is the other half
-    return written.manner is not Manner.BETWEEN and of <= planning
+    both = thresholds.now.planned_microseconds * written.num_gates  # writing is the other half
+    return written.manner is not Manner.BETWEEN and both <= 2 * planning
 
 
 def pays(gates: int, written: WrittenCircuit, microseconds: float) -> bool:

@@ -36,8 +36,23 @@ def is_random(structure: Structure) -> bool:
     return True
 
 
+REMEMBERED = 1 << 16
+"""The bytes of numbers up to which it is remembered whether a circuit fits, since circuits come again."""
+
+
 def fits(structure: Structure, operands: NDArray[np.complex128]) -> bool:
     """Return whether gates are Clifford and channels Pauli, and nothing else is sure to be refused; without Stim."""
+    if operands.nbytes > REMEMBERED:
+        return _fits(structure, operands)
+    return _fitted(structure, operands.tobytes())
+
+
+@lru_cache(maxsize=64)
+def _fitted(structure: Structure, operands: bytes) -> bool:
+    return _fits(structure, np.frombuffer(operands, dtype=np.complex128))
+
+
+def _fits(structure: Structure, operands: NDArray[np.complex128]) -> bool:
     recogniser = Recogniser(operands)
     for instruction in structure.instructions:
         match instruction:

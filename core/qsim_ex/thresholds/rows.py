@@ -55,8 +55,7 @@ class OfPlanning:
         state is small, and all of its shots run in compiled code (`run.methods.trajectories`).
     gain: the least number of wires by which a part has to become smaller. Turns and parts add branch points, so that
         one wire less, which halves a state, does not pay for them.
-    method_work: the least work of a state, instructions times amplitudes, for which it pays to look at every gate for
-        a method.
+    method_work: the least work of a state, instructions times amplitudes, for which a method is looked for.
     plan_parts: the most parts of a plan: a checkpoint may be written after each, and each is prepared by itself.
     large_plan: the most instructions of a plan of which many are kept; each takes about half a KiB.
     packed_at_once: the packed numbers that are made at once, if a step has no more: 1 MiB.
@@ -67,6 +66,11 @@ class OfPlanning:
     written_percent: the most that it may take of the share of the time as the circuit came below which its own surely
         is less (`Rates.surely`); 0: it is never tried.
     planned_microseconds, between_microseconds, gate_nanoseconds: planning a gate of a form, between gates, as it came.
+    short_runs: how many times as long as planning it a run is short, before which only few rotations are looked for.
+    sooner_microseconds, beside_microseconds: planning from which on what is planned sooner is looked for first (twice
+        as long for short runs), and by other threads.
+    worth_percent: how much of the time of planning a run has to take so that it is looked further within it.
+    settled_microseconds: all runs of a circuit from which on its kernels are worth being compiled anew.
     gates_of_a_rotation: the fewest gates for each rotation of the form, since plans of dense circuits are good; 0: no
         limit. written_rotations: the most rotations. written_bindings: the most bindings of a matrix that are compared.
     """
@@ -87,6 +91,11 @@ class OfPlanning:
     planned_microseconds: int = 60
     between_microseconds: int = 19
     gate_nanoseconds: int = 2000
+    short_runs: int = 4
+    sooner_microseconds: int = 10_000
+    beside_microseconds: int = 4000
+    worth_percent: int = 80
+    settled_microseconds: int = 10**6
     gates_of_a_rotation: int = 2
     written_rotations: int = 4096
     written_bindings: int = 4
@@ -112,8 +121,7 @@ class OfRunning:
     block_shots: the shots for each column of a block's matrix for which making it pays.
     narrow_density_wires: the widest states whose density matrix costs less than a few trajectories, without idle wires.
     narrow_bindings: the most bindings of such a state at a time; Ctrl-C waits for them.
-    table_wires, table_size: the most wires of a part whose probabilities are kept in a table, and the most
-        probabilities of a table.
+    table_wires, table_size: the most wires of a part whose probabilities are kept in a table, and its largest size.
     wires_for_a_number: the wires that one number in [0, 1) chooses; its 53 bits are used up then.
     values_at_once: the most numbers of saved values that are made at a time.
     stabilizer_work: the least work of a state vector, instructions times amplitudes of the largest part, for which
@@ -148,8 +156,7 @@ class OfRunning:
 class OfObserving:
     """Those of shots, marginals and expectation values.
 
-    searched_wires: the number of wires of a batch of states that are drawn from amplitudes; the wires above are drawn
-        from marginals.
+    searched_wires: the wires of a batch of states that are drawn from amplitudes; those above from marginals.
     sorted_shots: the shots that one thread sorts, or looks up, at a time.
     chosen_wires: wires that one number of 53 bits chooses; the next wires have a number of their own.
     density_by_strings: the most wires whose density matrix comes from Pauli strings for all rows at once: 16 of them.
@@ -157,8 +164,7 @@ class OfObserving:
     z_parts: the most strings with one X-part that are summed in one pass.
     sums_at_once: the most sums, or shots, that are computed at a time: 32 MiB.
     marginal_wires: the most wires that one pass sums over, so that the result stays in a processor's cache.
-    divided_marginal_wires: those of a state in parts: 512 MiB on the host; shots of 38 wires need one visit for the
-        highest wires.
+    divided_marginal_wires: those of a state in parts: 512 MiB on the host; shots of 38 wires need one visit.
     marginal_group: the wires of one marginal of many.
     amplitudes_at_once: the amplitudes that are gathered at a time: their indices take 8 MiB.
     copied_at_once: the most amplitudes that are copied over the host at a time: 256 MiB in complex128.
@@ -268,15 +274,9 @@ class OfGpu:
 
     loaded_microseconds: what a sweep is predicted to be slower interpreted than compiled, from which on a first run
         takes its kernel from disk. On an H100 that cost it 0.7 ms, and gained 0.7 to 3 at 28 wires.
-    portion_microseconds: the predicted time of the steps that a run which takes kernels queues together.
-    awaited_microseconds: the predicted time of a run's interpreted sweeps from which on the host follows it, to take
-        kernels that are compiled beside it. compiled_milliseconds: the time left of it for which they are begun.
     """
 
     loaded_microseconds: int = 2000
-    portion_microseconds: int = 4000
-    awaited_microseconds: int = 100_000
-    compiled_milliseconds: int = 600
 
 
 @dataclass(frozen=True)

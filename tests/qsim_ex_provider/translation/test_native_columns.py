@@ -186,6 +186,45 @@ def test_readings_of_equal_circuits_are_equal_and_of_others_not() -> None:
     assert all(readings[0] != other for k, other in enumerate(readings) if k not in (0, 1, 6))
 
 
+def _of_rows(seed: int) -> QuantumCircuit:
+    """Return a drawn circuit of gates that have rows, measurements and barriers."""
+    random, circuit = np.random.default_rng(seed), QuantumCircuit(4, 4)
+    for _ in range(12):
+        wires = random.permutation(4).tolist()
+        getattr(circuit, str(random.choice(["h", "x", "sx"])))(wires[0])
+        circuit.cu(*random.choice([0.0, 0.25, -0.5], 4).tolist(), wires[1], wires[2])
+        circuit.ccx(*wires[:3])
+        circuit.barrier(*wires[:2])
+        circuit.measure(wires[3], wires[0])
+    return circuit
+
+
+@pytest.mark.parametrize("seed", range(15))
+def test_a_circuit_is_that_of_a_reading_if_its_own_is_equal(seed: int) -> None:
+    """Native code that compares instructions with a reading says what two readings say, of drawn circuits."""
+    first, random = _of_rows(seed), np.random.default_rng(seed)
+    columns = native.native_columns(first)
+    assert columns is not None
+    known = reading_of(first, columns)
+    assert known is not None
+    others = [first.copy(), _of_rows(seed), _of_rows(seed + 100)]
+    for _ in range(30):  # one instruction is that of another place
+        place, other = random.integers(len(first.data), size=2).tolist()
+        others.append(first.copy())
+        others[-1].data[place] = first.data[other]
+    equal = []
+    for one in others:
+        columns = native.native_columns(one)
+        assert columns is not None
+        equal.append(reading_of(one, columns) == known)
+        assert native.is_again(one, known) == equal[-1]
+    assert equal[:3] == [True, True, False]
+    assert not all(equal[3:])
+    in_python = reading_of(first, columns_of(first))
+    assert in_python is not None
+    assert not native.is_again(first, in_python)
+
+
 def test_a_transpiled_copy_is_read() -> None:
     """Circuits that Qiskit made itself, and copies of circuits, are read as those that a user builds."""
     circuit = transpile(_drawn(1), basis_gates=["rz", "sx", "cx"], optimization_level=1)

@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 import pytest
 from qiskit.circuit import CircuitInstruction, Delay, Gate, Parameter, QuantumCircuit
-from qiskit.circuit.library import PauliEvolutionGate, RXGate, RYGate, UnitaryGate, XGate
+from qiskit.circuit.library import PauliEvolutionGate, RXGate, RYGate, UnitaryGate, XGate, YGate
 from qiskit.quantum_info import SparsePauliOp
 from qiskit.synthesis import SuzukiTrotter
 
-from qsim_ex import Circuit, PauliSum, Simulator
+from qsim_ex import Circuit, PauliSum, Simulator, thresholds
 from qsim_ex.circuit import many
 from qsim_ex.circuit.noise.channels import depolarizing
 from qsim_ex.circuit.noise.model import NoiseModel
@@ -27,14 +27,14 @@ from qsim_ex_provider.translation.noise import noise_of
 A, B = Parameter("a"), Parameter("b")
 
 
-def fresh() -> QuantumCircuit:
-    """Return a circuit with a gate of each kind that is remembered."""
+def fresh(*, matrices: bool = True) -> QuantumCircuit:
+    """Return a circuit with a gate of each kind that is remembered; matrices: whether two of them are matrices."""
     circuit = QuantumCircuit(3, 2)
     circuit.h(0)
     circuit.rx(0.3, 1)
     circuit.cx(0, 2)
-    circuit.append(UnitaryGate(np.array([[0, 1], [1, 0]])), [1])
-    circuit.append(UnitaryGate(np.array([[0, 1j], [1j, 0]])), [2])
+    circuit.append(UnitaryGate(np.array([[0, 1], [1, 0]])) if matrices else YGate(), [1])
+    circuit.append(UnitaryGate(np.array([[0, 1j], [1j, 0]])) if matrices else YGate(), [2])
     circuit.barrier()
     circuit.measure([0, 1], [0, 1])
     return circuit
@@ -114,6 +114,23 @@ def test_changes(change: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(circuits, "known_translations", Remembered())
     assert alike(after, translate(circuit))
     assert not alike(after, before)
+
+
+@pytest.mark.parametrize("change", [change for change in CHANGES if "matrix" not in change])
+def test_changes_that_native_code_sees(change: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A circuit without matrices is not read again before it changes, and a change is in the next translation."""
+    with thresholds.instead(native_instructions=0):
+        circuit = fresh(matrices=False)
+        before = translate(circuit)
+        with monkeypatch.context() as context:
+            context.setattr(circuits, "columns_of", None)
+            context.setattr(circuits, "native_columns", None)
+            assert translate(circuit) is before
+        CHANGES[change](circuit)
+        after = translate(circuit)
+        monkeypatch.setattr(circuits, "known_translations", Remembered())
+        assert alike(after, translate(circuit))
+        assert not alike(after, before)
 
 
 def evolved(time: Any = 0.3) -> QuantumCircuit:

@@ -6,7 +6,9 @@ The same text that a GPU gets is so compared with the definition where there is 
 from __future__ import annotations
 
 import ctypes
+import functools
 import hashlib
+import os
 import re
 import shutil
 import subprocess
@@ -47,18 +49,27 @@ def library(source: str, optimise: str = "-O0") -> ctypes.CDLL:
     key = hashlib.sha256((header + source + optimise).encode()).hexdigest()[:24]
     if key not in _loaded:
         FOLDER.mkdir(exist_ok=True)
-        fibers = FOLDER / "fibers.o"
-        if not fibers.exists():
-            _run("g++", "-O1", "-fPIC", "-c", str(HERE / "fibers.cpp"), "-o", str(fibers))
+        load_fibers()
         target = FOLDER / f"{key}.so"
         if not target.exists():
             text = FOLDER / f"{key}.cpp"
             text.write_text(f'#include "{HERE / "shim.h"}"\n{source}')
-            partial = FOLDER / f"{key}.{id(source)}.tmp"
-            _run("g++", optimise, "-w", "-std=c++17", "-fPIC", "-shared", str(text), str(fibers), "-o", str(partial))
+            partial = FOLDER / f"{key}.{os.getpid()}-{threading.get_ident()}.tmp"
+            _run("g++", optimise, "-w", "-std=c++17", "-fPIC", "-shared", str(text), "-o", str(partial))
             partial.rename(target)
         _loaded[key] = ctypes.CDLL(str(target))
     return _loaded[key]
+
+
+@functools.cache
+def load_fibers() -> None:
+    """Load what all compiled kernels call: barriers, and the turns of threads."""
+    target = FOLDER / "fibers.so"
+    if not target.exists():
+        partial = target.with_suffix(f".{os.getpid()}.tmp")
+        _run("g++", "-O1", "-fPIC", "-shared", str(HERE / "fibers.cpp"), "-o", str(partial))
+        partial.rename(target)
+    ctypes.CDLL(str(target), ctypes.RTLD_GLOBAL)
 
 
 def parameters(code: str, name: str) -> list[str]:

@@ -1,6 +1,5 @@
 // Enough of CUDA C++ for g++ to compile a kernel's source text as it is; threads of a block are fibers.
 #pragma once
-#include <cmath>
 #define __global__
 #define __device__
 #define __host__
@@ -11,7 +10,6 @@
 #define __grid_constant__
 #define __shared__ static
 #define __restrict__ __restrict
-using std::fma;
 struct float2 { float x, y; };
 struct double2 { double x, y; };
 struct __attribute__((aligned(16))) float4 { float x, y, z, w; };
@@ -20,9 +18,11 @@ extern "C" {
 extern dim3 threadIdx, blockIdx, blockDim, gridDim;
 void __syncthreads();
 inline void __syncwarp() {}
-extern "C" double hypot(double, double);
+double hypot(double, double);  // of the C library: its header would take most of the time of compiling
+double fma(double, double, double);
 void emulate(unsigned grid, unsigned block, int backwards, void (*body)(void*), void* closure);
 }
+inline float fma(float a, float b, float c) { return __builtin_fmaf(a, b, c); }
 // All threads of a block take part, since a warp's fibers wait for each other as the block's do.
 template <class T> inline T __shfl_xor_sync(unsigned, T value, unsigned mask)
 {

@@ -44,7 +44,7 @@ bool LaunchWriter::write() {
     out_.add(slots_ / 8, operands_word, num_operands_);
     const std::vector<Stage> all = stages();
     std::vector<TableEntry> made = entries();
-    if (kernels_ && whole()) {
+    if (kernels_) {
         NumberSchedule numbers = schedule(all, std::move(made));
         for (std::size_t k = 0; k < all.size(); ++k) numbers.before(static_cast<Int>(k)), launch(all[k]);
     } else {
@@ -67,31 +67,15 @@ void LaunchWriter::lay_out_room() {
     out_.room = slots_ + 8 * 2 * most_arguments;
 }
 
-// Returns whether all steps are laid out.
-bool LaunchWriter::whole() const {
-    return setting_.first == 0 && setting_.last >= static_cast<Int>(plan_.steps.steps.size());
-}
-
-// Returns whether the tables of any portion can be laid out, whatever kernels take them: no entry has too many factors.
-bool LaunchWriter::all_fit() const {
-    Int most = 0;
-    for (Int limit : setting_.limits)
-        if (8 * limit + other_arguments <= setting_.room) most = std::max(most, limit);
-    for (const Instruction& row : numbers_.program)
-        if (row.type == Instruction::fold && 2 * row.factors >= most) return false;
-    return most > 0;
-}
-
 // Lays out the numbers of each sweep.
 bool LaunchWriter::look() {
-    if (!whole() && !all_fit()) return false;
     Int packed = 0;
     std::size_t sweep = 0;
     for (std::size_t k = 0; k < plan_.steps.steps.size(); ++k) {
         const Step& step = plan_.steps.steps[k];
         const std::size_t number = sweep;
         sweep += step.type == Step::sweep;
-        if (step.type == Step::sweep && setting_.takes(k)) {
+        if (step.type == Step::sweep) {
             const SweepKernel* own = kernels_ && kernels_[number].handle ? kernels_ + number : nullptr;
             SweepRow row{};
             if (own)
@@ -113,7 +97,7 @@ bool LaunchWriter::look() {
             row.num_tables = static_cast<Int>(row.far[0].size() + row.far[1].size());
             num_values_ += padded(static_cast<Int>(row.by_value.size())), num_tables_ += padded(row.num_tables);
             sweeps_.push_back(row);
-        } else if (step.type != Step::sweep && step.type != Step::zero_fill) {
+        } else if (step.type != Step::zero_fill) {
             return false;
         }
         packed = step.packed;
@@ -138,11 +122,9 @@ LaunchWriter::SweepRow LaunchWriter::interpreted(std::size_t number) const {
 
 // Returns all launches in order; tables are made right before the first sweep that reads them.
 std::vector<LaunchWriter::Stage> LaunchWriter::stages() const {
-    std::vector<Stage> found;
-    if (setting_.first == 0) found.push_back({Stage::begin, 0});
+    std::vector<Stage> found{{Stage::begin, 0}};
     std::size_t part = 0, number = 0;
     for (std::size_t k = 0; k < plan_.steps.steps.size(); ++k) {
-        if (!setting_.takes(k)) continue;
         if (plan_.steps.steps[k].type == Step::zero_fill) {
             found.push_back({Stage::zero_fill, k});
             continue;
@@ -180,7 +162,7 @@ NumberSchedule LaunchWriter::schedule(const std::vector<Stage>& stages, std::vec
 
 // Writes that all numbers are computed, if they are not there yet, and then some entries of tables.
 void LaunchWriter::at_once(const std::vector<TableEntry>& entries) {
-    if (tables_at_ > num_operands_ && !setting_.made)
+    if (tables_at_ > num_operands_)
         out_.add(bind_word, reinterpret_cast<Int>(numbers_.program.data()), numbers_.program.size(),
                  reinterpret_cast<Int>(numbers_.places.data()), reinterpret_cast<Int>(numbers_.incidence.data()),
                  num_operands_);

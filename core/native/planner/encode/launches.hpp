@@ -34,15 +34,11 @@ enum RunKernel : Int { begin_kernel, few_kernel, many_kernel, memory_kernel, sca
 constexpr int numbers_kernels = 3;
 
 // num_bits: of the state. real_bytes: of the numbers that kernels compute with. room: the bytes that a kernel may take by
-// value. limits: the real numbers that each kernel takes that makes tables. first, last: the steps that are laid out, from
-// number `first` to the one before `last`; made: whether their numbers, but for tables, are in the room already.
+// value. limits: the real numbers that each kernel takes that makes tables.
 struct LaunchSetting {
     Int num_bits, real_bytes, room;
     Capacity few, many;
     Int limits[numbers_kernels];
-    Int first, last, made;
-
-    bool takes(std::size_t step) const { return first <= static_cast<Int>(step) && static_cast<Int>(step) < last; }
 };
 
 // A list of launches whose kernels and device addresses are not known yet.
@@ -57,14 +53,13 @@ struct LaunchArrays : RunWords {
 
 class LaunchWriter {
   public:
-    // The planner has listed its numbers. kernels: of all sweeps, or null if none has a kernel of its own; then, and in a
-    // portion of the steps, all numbers are computed before the first launch, which takes the host least time in all.
+    // The planner has listed its numbers. kernels: of all sweeps, or null if none has a kernel of its own; then all numbers
+    // are computed before the first launch, which takes the host least time in all.
     // programs: of all sweeps, if one is interpreted.
     LaunchWriter(const Planner& plan, const SweepPrograms& programs, const SweepKernel* kernels,
                  const LaunchSetting& setting, LaunchArrays& out);
 
-    // Returns false if a step is neither a sweep nor a ZeroFill, or if one real number has more factors than a kernel takes;
-    // of a portion if that is so anywhere in the plan, so that either all portions can be laid out or none.
+    // Returns false if a step is neither a sweep nor a ZeroFill, or if one real number has more factors than a kernel takes.
     bool write();
 
   private:
@@ -105,8 +100,6 @@ class LaunchWriter {
     std::vector<TableEntry> entries();
     NumberSchedule schedule(const std::vector<Stage>& stages, std::vector<TableEntry> entries);
     void at_once(const std::vector<TableEntry>& entries);
-    bool whole() const;
-    bool all_fit() const;
     void launch(const Stage& stage);
     Int take(const Stage& stage, Word kind, Int to);
     void launch(Int kernel, Int blocks, Int threads, std::initializer_list<Int> arguments);

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from qsim_ex.kernels import fork
+from qsim_ex.kernels.cuda.compile import policy
 from qsim_ex.kernels.cuda.compile.choosing import KEPT, KernelChooser, remember, text_of
 from qsim_ex.kernels.cuda.compile.kernel_index import KernelIndex
 from qsim_ex.kernels.cuda.interpret import interpreter
@@ -18,11 +19,10 @@ from qsim_ex.kernels.cuda.interpret.programs import program_of
 from qsim_ex.kernels.cuda.launch.launches import LaunchList
 from qsim_ex.kernels.cuda.launch.layout import laid_out
 from qsim_ex.kernels.cuda.launch.loading import Loaded, NumberLoader, SweepNumbers, give
-from qsim_ex.kernels.cuda.launch.portions import PortionedLaunches
 from qsim_ex.kernels.cuda.runtime import Array, ByValue, Runtime
 from qsim_ex.kernels.cuda.sweep_launch import CompiledSweep, InterpretedFromMemory, InterpretedSweep, SweepLaunch
-from qsim_ex.kernels.cuda.taking_run import TakingRun
 from qsim_ex.kernels.cuda.write.kernel import Kernel
+from qsim_ex.kernels.cuda.write.register_layout import visited_bits
 from qsim_ex.later import later
 from qsim_ex.precision import Precision
 from qsim_ex.steps.coefficients import Bound, Coefficients
@@ -49,7 +49,6 @@ class PreparedSweeps:
     arrays: those of the compiled plan, if these are all its steps: then native code lays out its launches once, and
         kernels are chosen behind the launches of a run. choose: does so for the run that was prepared last, until its
         numbers are loaded. numbers: those of the plan that ran last.
-    first: what takes kernels in the first run, until that is loaded. taken: what did so in the run loaded last.
     """
 
     steps: tuple[Step, ...]
@@ -66,8 +65,6 @@ class PreparedSweeps:
     at_once: LaunchList | None = None
     real: type = field(init=False)
     numbers: Coefficients | None = None
-    first: Callable[[PlanArrays], TakingRun] | None = None
-    taken: TakingRun | None = None
 
     def __post_init__(self) -> None:
         self.real = self.precision.storage.real.type
@@ -80,9 +77,7 @@ class PreparedSweeps:
 
     @property
     def from_disk(self) -> int:
-        """The number of those whose machine code was on disk, in the run that was loaded last."""
-        if self.taken is not None:
-            return self.taken.from_disk
+        """The number of those whose machine code was on disk."""
         return sum(isinstance(one, CompiledSweep) and bool(one.kernel.file) for one in self.launches.values())
 
     def knows(self, sweep: Sweep) -> bool:
@@ -100,25 +95,14 @@ class PreparedSweeps:
     def load(self, runtime: Runtime, numbers: Bound) -> Loaded:
         """Return the numbers of all steps."""
         choose, self.choose = self.choose, None
-        launches = self._in_portions(numbers.numbers)
-        if launches is None:
-            self.lay_out(runtime, numbers.numbers)
-            launches = self.at_once if numbers.numbers is self.numbers else None
+        self.lay_out(runtime, numbers.numbers)
+        launches = self.at_once if numbers.numbers is self.numbers else None
         if launches is not None:
             return Loaded(runtime, numbers, launches, lambda: self._loader_of(numbers.numbers), choose)
         if choose is not None:
             choose()
         loader = self._loader_of(numbers.numbers)
         return Loaded(runtime, numbers, None, lambda: loader)
-
-    def _in_portions(self, numbers: Coefficients) -> PortionedLaunches | LaunchList | None:
-        """Return the launches of a first run that takes kernels; None for another run, which keeps its launches."""
-        first, self.first, self.taken, arrays = self.first, None, None, self.arrays
-        of_numbers: object = getattr(numbers, "arrays", None)
-        if first is None or of_numbers is not arrays or arrays is None:
-            return None
-        self.taken, self.numbers = first(arrays), numbers
-        return self.taken.launches()
 
     def lay_out(self, runtime: Runtime, numbers: Coefficients | None) -> bool:
         """Lay out all launches for a plan's numbers; return whether that was not done before."""
@@ -187,14 +171,11 @@ class Sweeps:
         changes = self._choosing.changes
         if compile == "auto" and (known is None or known.arrays is not None or known.at_once is not None):
             made = known or self._with_kernels(steps, num_bits, precision, compile, [None] * len(sweeps))
+            if known is None and (made.arrays is None or self._on_disk(sweeps, num_bits, precision)):
+                self._choosing.load(sweeps, num_bits, precision)
             if (made.arrays or made.at_once) and not any(self._choosing.ready(sweeps, precision)):
                 made.choose = lambda: self._choose(made, sweeps, changes)  # the GPU need not wait for that
-                if known is None:
-                    what = steps, num_bits, precision
-                    made.first = lambda arrays: TakingRun(self._runtime, self._choosing, arrays, *what)
                 return made
-            if known is None:  # it is queued step by step, or kernels of other plans are there
-                self._choosing.load(sweeps, num_bits, precision)
         kernels = self._choosing.kernels(sweeps, num_bits, precision, compile)
         waits = self._choosing.waits(sweeps, precision)
         if known is None or known.compiled != sum(kernel is not None for kernel in kernels):
@@ -202,13 +183,17 @@ class Sweeps:
         known.changes = changes if waits else None
         return known
 
+    def _on_disk(self, sweeps: list[Sweep], num_bits: int, precision: Precision) -> bool:
+        """Return whether kernels of large sweeps seem to be on disk, after a look at three: most runs have none."""
+        large = [sweep for sweep in sweeps if policy.loads(visited_bits(sweep, num_bits), precision)]
+        some = [large[at] for at in (0, len(large) // 2, -1)] if large else []
+        return self._choosing.kept(some, num_bits, precision) > 0
+
     def _choose(self, made: PreparedSweeps, sweeps: list[Sweep], changes: int) -> None:
         """Choose kernels behind a run's launches; changes: the kernels that were there when it was prepared."""
         with self._lock:
             self._choosing.kernels(sweeps, made.num_bits, made.precision, made.compile)
             made.changes = changes if self._choosing.waits(sweeps, made.precision) else None
-            if made.from_disk:
-                self._choosing.tell()
 
     def _with_kernels(
         self, steps: tuple[Step, ...], num_bits: int, precision: Precision, compile: str, kernels: list[Kernel | None]

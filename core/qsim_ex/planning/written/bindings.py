@@ -43,6 +43,12 @@ class WrittenBindings:
         """Whether all bindings so far are one, which is all that is written, if that can be."""
         return not self._differ
 
+    def after(self, other: WrittenBindings) -> None:
+        """Compare the bindings that another one has compared, if those differ and none came here; it is given up."""
+        with self._lock:
+            if self._samples is None and not other.compares_nothing:
+                self._samples, self._differ = other._samples, True
+
     def of(self, bound: Bindings) -> WrittenCircuit | None:
         """Return what is written for some bindings and for those before; None if there is no such circuit."""
         with self._lock:

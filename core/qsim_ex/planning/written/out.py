@@ -20,6 +20,7 @@ from qsim_ex.circuit.circuit import Circuit
 from qsim_ex.circuit.ops import Op
 from qsim_ex.circuit.structure import Structure, structure_of
 from qsim_ex.native.library import address, function
+from qsim_ex.planning.compiled import check_cancelled
 from qsim_ex.planning.form import TOLERANCE, UNBOUNDED, FormInMaking, begun
 from qsim_ex.planning.written.matrices import FLIP, MATRIX, WrittenMatrices
 from qsim_ex.planning.written.numbers import Combinations, Complex, WrittenNumbers
@@ -179,6 +180,7 @@ class _Gates:
 
     def _read(self, writing: Writer) -> WrittenParts:
         """Return what a writer has written."""
+        check_cancelled()
         writer, made, count = writing.handle, cast(FormInMaking, writing.made), writing.count()
         gates, angles = np.empty((count, 4), dtype=np.int64), np.empty(count + 1)
         function("writer_write")(writer, address(gates), address(angles))
@@ -191,6 +193,7 @@ class _Gates:
         numbered = np.append((gates[:, 0] >= ROTATION) & (gates[:, 0] < MATRIX) & (eighths == 0), True)
         rows = np.cumsum(numbered) - 1  # of the angles, and of the global phase
         constant = np.flatnonzero(numbered)
+        check_cancelled()
         sums = Combinations.of(
             np.concatenate([rows[constant], rows[places[:, 0]]]),
             np.concatenate([np.full(len(constant), -1), places[:, 1]]),
@@ -200,6 +203,7 @@ class _Gates:
         parts = list(_parts(gates, angles, varies, writing.conditions()))
         matrices = WrittenMatrices.of(gates, writing.entries(), len(constants()))
         structure, begin = structure_of_gates(made.num_wires, gates.tolist(), eighths.tolist(), parts, matrices, last)
+        check_cancelled()
         entries = RotationEntries.of(
             (row, part) for row, number in enumerate(constant[:-1].tolist()) for part in parts[number]
         )

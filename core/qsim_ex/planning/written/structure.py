@@ -11,6 +11,7 @@ from qsim_ex.circuit.builder import CircuitBuilder
 from qsim_ex.circuit.circuit import Circuit
 from qsim_ex.circuit.ops import ALWAYS, Entry, Op, When, mask_of, wires_of
 from qsim_ex.circuit.structure import Structure, structure_of
+from qsim_ex.planning.compiled import check_cancelled
 from qsim_ex.planning.written.matrices import MATRIX, WrittenMatrices
 from qsim_ex.planning.written.numbers import Complex
 from qsim_ex.planning.written.rotations import RotationPart
@@ -18,6 +19,9 @@ from qsim_ex.planning.written.rotations import RotationPart
 _GATES = ("h", "s", "sdg", "x", "z", "cx", "cz", "swap")
 _ON_TWO = ("cx", "cz", "swap")
 _EIGHTHS = ("t", "p_3_eighths", "p_5_eighths", "tdg")
+_AT_ONCE = 256
+"""Gates between two looks whether anybody still wants their structure."""
+
 ROTATION = len(_GATES)
 """The kind of gates that are rotations; those below are in the order of these names."""
 
@@ -85,6 +89,8 @@ def structure_of_gates(
     phase = cast(Op, models.instructions[ROTATION])
     place, begin, given = len(constants()) + len(matrices.numbers), 0, iter(matrices.ops)
     for number, ((kind, wire, mask, _), turns) in enumerate(zip(gates, eighths, strict=True)):
+        if not number % _AT_ONCE:
+            check_cancelled()
         begin = len(ops) if number == last else begin
         if turns:
             ops.append(_eighth(turns, wire))

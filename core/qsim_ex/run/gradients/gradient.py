@@ -33,6 +33,7 @@ from qsim_ex.errors import NotSupported, OptionError, OutOfMemory
 from qsim_ex.execution.prepare import bound_rows
 from qsim_ex.later import later
 from qsim_ex.options import Options
+from qsim_ex.options.methods import USUAL
 from qsim_ex.placement.base import Tick
 from qsim_ex.placement.batch import Batch, rows_at_once
 from qsim_ex.planning.coefficients.pullback import LEFT_OUT
@@ -113,9 +114,9 @@ def _chosen(options: Options, sweep: ParameterSweep, asked: AskedTrajectories | 
     """Return the trajectories that are differentiated; None where nothing is random."""
     if asked is None:
         return None
-    if options.method == "density_matrix":
+    if USUAL[options.method].index_bits > 1:
         raise OptionError(
-            "gradient: expected no trajectories with method='density_matrix', which is exact, got "
+            f"gradient: expected no trajectories with method={options.method!r}, which is exact, got "
             f"{asked.trajectories}; leave one of them out."
         )
     return chosen_rows(sweep, asked, options)
@@ -131,7 +132,7 @@ def _differentiated(
     began, columns = perf_counter(), 0 if sweep.columns is None else sweep.columns.shape[1]
     count = sweep.count if chosen is None else len(chosen.binding)
     found = Found(np.empty((count, target.values)), np.zeros((count, target.cotangents, columns)))
-    if options.method == "density_matrix":
+    if USUAL[options.method].index_bits > 1:
         where = gradient_density.run(assigner, gradient_density.noisy_task(options, sweep, target), found)
     else:
         task = checked(options, sweep, target, chosen)
@@ -147,7 +148,7 @@ def checked(options: Options, sweep: ParameterSweep, target: Target, chosen: Cho
     """Return the task, checked before memory is allocated; `NotSupported` in words for what is not."""
     structure = sweep.template.structure
     target.require(structure.num_qubits, sweep.count if chosen is None else len(chosen.binding))
-    if options.method not in ("automatic", "statevector"):
+    if not USUAL[options.method].index_bits:
         raise NotSupported(
             f"gradient: expected method='statevector' or 'density_matrix', got {options.method!r}, which has no "
             "derivatives; leave it out."

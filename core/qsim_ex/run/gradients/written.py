@@ -23,7 +23,7 @@ from qsim_ex.planning.coefficients.pullback import LEFT_OUT
 from qsim_ex.planning.compiled import MOST_WIRES
 from qsim_ex.planning.written.bindings import WrittenBindings
 from qsim_ex.planning.written.out import Manner, WritingLimits, WrittenCircuit
-from qsim_ex.run.candidates import most_rotations, written_bindings
+from qsim_ex.run.candidates import KINDS, most_rotations, written_bindings
 from qsim_ex.run.gradients.reversed_plan import reverses
 from qsim_ex.run.gradients.states import forward_plan
 from qsim_ex.run.gradients.task import GradientTask
@@ -109,13 +109,12 @@ def _for_all(task: GradientTask, tried: _TriedGradient) -> WrittenCircuit | None
     sweep = task.sweep
     if tried.known is None:
         gates = structure_of(task.num_wires, 0, task.work.instructions)
-        known = written_bindings(gates, len(gates.instructions))
         columns = np.random.default_rng(0).normal(size=(DRAWN, 0 if sweep.columns is None else sweep.columns.shape[1]))
         drawn = replace(sweep, count=DRAWN, columns=columns)
-        if known.of(Bindings.of(drawn.operands(np.arange(DRAWN)))) is None:
-            return None
-        tried.known = known
-    return tried.known.of(sweep.bindings())
+        bound = Bindings.of(drawn.operands(np.arange(DRAWN)))
+        every = (written_bindings(gates, len(gates.instructions), few=few) for few in KINDS)
+        tried.known = next((known for known in every if known.of(bound) is not None), None)
+    return None if tried.known is None else tried.known.of(sweep.bindings())
 
 
 def _in_manner(local: WrittenCircuit, manner: Manner, limits: WritingLimits) -> WrittenCircuit | None:

@@ -181,7 +181,7 @@ def _in_parts(call: BatchCall) -> BatchResult | None:
 
 def measures(call: BatchCall) -> bool:
     """Return whether a circuit measures anything."""
-    return any(isinstance(one, Measure) for one in call.circuit.structure.instructions)
+    return Measure in call.circuit.structure.kinds
 
 
 def _run(call: BatchCall, *, separate: bool) -> BatchResult:

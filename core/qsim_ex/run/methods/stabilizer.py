@@ -19,7 +19,6 @@ from qsim_ex import thresholds
 from qsim_ex.circuit.circuit import Circuit
 from qsim_ex.circuit.ops import Save
 from qsim_ex.circuit.saves import SAVE_KINDS
-from qsim_ex.circuit.structure import Structure
 from qsim_ex.devices import discover
 from qsim_ex.devices.memory import require_on_host
 from qsim_ex.display.amounts import human
@@ -73,7 +72,7 @@ class _Random:
 def suits(call: BatchCall) -> Suited | None:
     """Return why a call runs here, and what runs it; None if another method takes less time, or must take it."""
     began, structure = perf_counter(), call.circuit.structure
-    random, needed = is_random(structure), any(SAVE_KINDS[save.what].method for save in _saves(structure))
+    random, needed = is_random(structure), any(SAVE_KINDS[save.what].method for save in structure.saves)
     least = thresholds.now.method_work if random else thresholds.now.stabilizer_work
     width, instructions = structure.num_qubits, len(structure.instructions)
     if not needed and instructions << width < least:  # most circuits end here: this is asked of all
@@ -127,12 +126,6 @@ def run(call: BatchCall) -> BatchResult:
     return _run(call, perf_counter())
 
 
-def _saves(structure: Structure) -> tuple[Save, ...]:
-    if not structure.has_saves:
-        return ()
-    return tuple([one for one in structure.instructions if isinstance(one, Save)])
-
-
 def _translations(call: BatchCall) -> list[Translation]:
     """Return the circuit of each binding for Stim; those with equal numbers are one."""
     found: list[Translation] = []
@@ -150,7 +143,7 @@ def _translations(call: BatchCall) -> list[Translation]:
 def _run(call: BatchCall, began: float, made: Sequence[Translation] | None = None) -> BatchResult:
     """Run the circuits of all bindings; began: when their translation began. made: the circuits, if that has ended."""
     structure, options = call.circuit.structure, call.options
-    saves = _saves(structure)
+    saves = structure.saves
     random = _Random(saves, is_random(structure))
     asked = call.shots, call.observables, call.trajectories, call.readout, structure.measures
     request = checked_request(random, call.circuit, call.bound, *asked, keeps="stabilizer")

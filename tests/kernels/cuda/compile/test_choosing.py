@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import numpy as np
 from support.cuda.emulated_runtime import EmulatedRuntime
 from support.cuda.random_sweeps import random_sweep
 
+from qsim_ex.kernels.cuda.compile import choosing
 from qsim_ex.kernels.cuda.compile.policy import RETURNS
 from qsim_ex.kernels.cuda.sweeps import Sweeps
 from qsim_ex.precision import SINGLE
@@ -54,3 +57,15 @@ def test_a_plan_takes_over_what_another_one_asked_for():
     assert found[-1].compiled == 1
     assert sweeps.prepare((sweep,), BITS + 1, SINGLE, "auto").compiled == 1
     assert np.all([prepared.compiled == 0 for prepared in found[:RETURNS]])
+
+
+def test_making_kernels_gives_way_to_first_runs(monkeypatch):
+    """The background gives way before each text that it writes, and before each kernel that it loads."""
+    asked = []
+    monkeypatch.setattr(choosing, "FIRST_RUNS", SimpleNamespace(give_way=lambda: asked.append("gives way")))
+    runtime = EmulatedRuntime()
+    runtime.waiting = []
+    prepared_often(runtime, RETURNS + 1)
+    assert not asked
+    runtime.waiting.pop()()
+    assert asked == ["gives way"] * 2

@@ -20,6 +20,7 @@ from qsim_ex.kernels.cuda.compile.kernel_index import KernelIndex, StoredKernel
 from qsim_ex.kernels.cuda.runtime import KernelFile, KernelId, KernelText, Runtime
 from qsim_ex.kernels.cuda.write.kernel import NAME, Kernel
 from qsim_ex.kernels.cuda.write.register_layout import visited_bits
+from qsim_ex.kernels.giving_way import FIRST_RUNS
 from qsim_ex.precision import Precision
 from qsim_ex.steps.compiled import key_of
 from qsim_ex.steps.plan_arrays import Key
@@ -129,6 +130,10 @@ class KernelChooser:
             self._index.keep(*key, kernel, compilation.key(kernel.code, self._runtime.arch))
         return kernel
 
+    def _made_later(self, key: _Key, sweep: Sweep) -> Kernel:
+        FIRST_RUNS.give_way()
+        return self._made(key, sweep, *self._found([key[0]], key[1]))
+
     def _there(self, key: _Key) -> Kernel | None:
         """Return the kernel that is there; one that was unloaded, and whose file is gone, is forgotten."""
         kernel = self._ready.get(key)
@@ -142,14 +147,6 @@ class KernelChooser:
     def ready(self, sweeps: Sequence[Sweep], precision: Precision) -> list[Kernel | None]:
         """Return the kernel of each sweep that has one, and count nothing."""
         return [self._there((key_of(sweep), precision)) for sweep in sweeps]
-
-    def make(self, sweeps: Sequence[Sweep], num_bits: int, precision: Precision) -> None:
-        """Make the kernels of sweeps in the background, in this order where they visit as many amplitudes."""
-        self._begin([_Wanted(visited_bits(sweep, num_bits), (key_of(sweep), precision), sweep) for sweep in sweeps])
-
-    def tell(self) -> None:
-        """Have plans laid out anew, in the background, with kernels that were loaded by a run."""
-        self._runtime.later(self._told)
 
     def _told(self) -> None:
         if self._then is not None:
@@ -178,10 +175,11 @@ class KernelChooser:
                 return
             try:
                 part = wanted[start : start + at_once]
-                made = [(key, self._made(key, sweep, *self._found([key[0]], key[1]))) for _, key, sweep in part]
+                made = [(key, self._made_later(key, sweep)) for _, key, sweep in part]
                 texts = [text_of(kernel) for _, kernel in made]
                 self._runtime.begin(texts)
                 for (key, kernel), text in zip(made, texts, strict=True):  # each is there when those before it are
+                    FIRST_RUNS.give_way()
                     self._runtime.kernels([text])
                     with self._lock:
                         remember(self._ready, key, kernel, 16 * KEPT)

@@ -27,6 +27,7 @@ from qsim_ex.errors import DeviceError, MissingPackage
 from qsim_ex.kernels import cache_folder, fork
 from qsim_ex.kernels.cuda.compile import compiler_library, shipped
 from qsim_ex.kernels.cuda.compile.shipped import FORMAT, OPTIONS
+from qsim_ex.kernels.giving_way import SPARED, be_nice
 
 MOST_FILES = 5_000
 _CHECK = struct.Struct("<QI")
@@ -210,7 +211,8 @@ def begin(codes: Sequence[str], arch: str) -> None:
         missing = {name: code for name, code in ((key(code, arch), code) for code in codes) if name not in _begun}
         missing = {name: code for name, code in missing.items() if not is_stored(name)}
         if missing:
-            pool = ThreadPoolExecutor(min(len(missing), cores()), thread_name_prefix="qsim-ex-ahead")
+            threads = min(len(missing), max(1, cores() - SPARED))
+            pool = ThreadPoolExecutor(threads, "qsim-ex-ahead", initializer=be_nice)
             for name, code in missing.items():
                 _begun[name] = pool.submit(_machine_code, name, code, arch)
             pool.shutdown(wait=False)

@@ -51,18 +51,12 @@ class LaunchList:
         self._made: dict[int, list[Array]] = {}
 
     def __call__(
-        self,
-        state: Array,
-        operands: NDArray[np.complex128],
-        begin: bool,
-        at_once: int = EVERY,
-        numbers: list[NDArray[np.float64]] | None = None,
+        self, state: Array, operands: NDArray[np.complex128], begin: bool, at_once: int = EVERY
     ) -> Iterator[None]:
         """Queue a run on a state, yielding after so many launches, and at the end.
 
         The device always has something to do: before launches are queued, all but the last ones are waited for.
-        begin: whether the state's amplitude 0 is to be written first. numbers: those that the first portion of the run
-        has made; if there are none yet, its own are appended.
+        begin: whether the state's amplitude 0 is to be written first.
         """
         runtime = self._runtime
         # Runs on one stream follow one another, so they may make their tables in the same place.
@@ -73,8 +67,6 @@ class LaunchList:
             tables = runtime.empty(self._tables, self._real) if self._tables else None
         room = _room(self._size)
         room[self._constants : self._constants + len(CONSTANTS)] = CONSTANTS
-        if numbers:
-            room[: self._constants] = numbers[0]
         given = np.ascontiguousarray(operands)
         where = runtime.address(state), 0 if tables is None else runtime.address(tables), 0 if begin else 1, at_once
         position, mark = np.zeros(1, dtype=np.int64), None
@@ -86,8 +78,6 @@ class LaunchList:
             before, mark = mark, runtime.mark()
             if before is not None:
                 runtime.reach(before)
-        if numbers is not None and not numbers:
-            numbers.append(room[: self._constants].copy())
         if self._size <= KEPT:
             made.append(tables)
             _rooms.append(room)

@@ -26,9 +26,6 @@ from qsim_ex.steps.plan_arrays import PlanArrays, arrays_at
 _ARRAYS = (("words", "i8", 1), ("places", "i4", 1), ("sent", "u4", 1), ("kernels", "i8", 1), ("addresses", "i8", 1))
 """The arrays of `qx_plan_launches`: name, type, integers of a row; the last two say where in `words` those stand."""
 
-WHOLE = range(1 << 40)
-"""All steps of any plan."""
-
 
 def laid_out(
     runtime: Runtime,
@@ -36,23 +33,18 @@ def laid_out(
     precision: Precision,
     num_bits: int,
     kernels: Sequence[CompiledSweep | None],
-    steps: range = WHOLE,
 ) -> LaunchList | None:
     """Return the launches of a plan: each sweep by its kernel, or by the interpreter if that is None.
 
-    steps: the numbers of those that are laid out; numbers that the first portion of a plan has made are used by others.
     None if a step is no sweep, or a table's factors need a transfer of their own.
     """
     few, many = interpreter.FEW, interpreter.MANY
     limits = [most for _, most in BY_VALUE]
-    portion = steps.start, steps.stop, steps.start > 0
     sizes = num_bits, precision.storage.real_bytes, runtime.room
-    given = np.array([*sizes, *few, *many, *limits, *portion], dtype=np.int64)
+    given = np.array([*sizes, *few, *many, *limits], dtype=np.int64)
     out = np.empty(2 * len(_ARRAYS) + 3, dtype=np.int64)
     plan.owner.listed()  # which native code reads then
-    mine = range(steps.start, min(steps.stop, len(plan.steps)))
-    compiled = all(kernels[plan.sweep_places[k]] for k in mine if k in plan.sweep_places)
-    programs = None if compiled else plan_programs(plan, precision, runtime.tensor, True)
+    programs = None if all(kernels) else plan_programs(plan, precision, runtime.tensor, True)
     own = _rows(runtime, kernels) if any(kernels) else None
     rows, at = 0 if own is None else address(own), 0 if programs is None else programs.handle
     handle = function("plan_launches")(plan.owner.handle, at, rows, address(given), address(out))

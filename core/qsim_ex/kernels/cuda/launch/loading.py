@@ -18,7 +18,6 @@ from qsim_ex.circuit.circuit import ZERO_AT
 from qsim_ex.kernels.cuda.interpret.packing import CONSTANTS, pack
 from qsim_ex.kernels.cuda.launch.launches import LaunchList
 from qsim_ex.kernels.cuda.launch.pivoted import NO_PIVOTS, Records, pivot
-from qsim_ex.kernels.cuda.launch.portions import PortionedLaunches
 from qsim_ex.kernels.cuda.launch.tables import HostEntries, TableRecipe
 from qsim_ex.kernels.cuda.runtime import Array, ByValue, Runtime
 from qsim_ex.precision import Precision
@@ -82,7 +81,7 @@ class Loaded:
         self,
         runtime: Runtime,
         numbers: Bound,
-        launches: LaunchList | PortionedLaunches | None,
+        launches: LaunchList | None,
         loader: Callable[[], NumberLoader],
         then: Callable[[], None] | None = None,
     ) -> None:

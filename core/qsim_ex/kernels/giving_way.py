@@ -1,0 +1,55 @@
+"""First runs come before work in the background: what waits for nobody gives way while one is planned.
+
+Text that Python writes for kernels and the planning of a first run share the interpreter's lock, and kernels that are
+compiled share its cores.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import threading
+from time import monotonic, sleep
+
+from qsim_ex.kernels import fork
+
+_MOST, _LOOK = 0.05, 5e-4
+"""Seconds for which a piece of work waits at most, so that runs one after another do not stop it, and between looks."""
+
+_NICE = 10
+"""What is added to the nice value of threads that compile."""
+
+SPARED = 4
+"""The cores that compiling leaves to a first run, which plans in up to three threads, and to the background."""
+
+
+class FirstRuns:
+    """Counts first runs that are being planned."""
+
+    def __init__(self) -> None:
+        self._lock, self._planned = fork.lock(), 0
+
+    def __enter__(self) -> None:
+        with self._lock:
+            self._planned += 1
+
+    def __exit__(self, *_: object) -> None:
+        with self._lock:
+            self._planned -= 1
+
+    def give_way(self) -> None:
+        """Wait until no first run is being planned, but not for long; called before each piece of work."""
+        end = monotonic() + _MOST
+        while self._planned and monotonic() < end:
+            sleep(_LOOK)
+
+
+FIRST_RUNS = FirstRuns()
+"""Those of this process."""
+
+
+def be_nice() -> None:
+    """Let other threads have the cores first that the calling thread may use; where that is possible for a thread."""
+    if hasattr(os, "setpriority"):
+        with contextlib.suppress(OSError):
+            os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), _NICE)
