@@ -1,13 +1,15 @@
 """First runs of drawn structures beside cuStateVec Ex: what ``python -m benchmarks.first_gpu --drawn`` measures.
 
 A structure of a family has its wires in a drawn order and a square root of X at three drawn places, so that no kernel
-of another one is there. Each family is run as it is written and in rz, sx, x and cz, which ``--write FILE`` keeps
-beforehand where Qiskit is. Where ``--seconds`` is named, what has not been measured by then is left out.
+of another one is there. Each is run as it is written and in rz, sx, x and cz, which ``--write FILE`` keeps beforehand
+where Qiskit is, with all its angles: with others a circuit has another form. Where ``--seconds`` is named, what has not
+been measured by then is left out.
 """
 
 from __future__ import annotations
 
 import lzma
+import pickle
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from statistics import geometric_mean, median
@@ -25,7 +27,7 @@ from benchmarks.peers.custatevec_library import Library
 from qsim_ex import Options, Simulator
 from qsim_ex.circuit.circuit import Circuit
 from tools.golden_counts import FAMILIES
-from tools.transpiled_circuits import BASIS, read, written
+from tools.transpiled_circuits import BASIS
 
 ROOTS = 3
 """The square roots of X that a structure has beyond its family's gates."""
@@ -34,25 +36,32 @@ TOLERANCE = 1e-3
 """The largest difference of absolute amplitudes, over the largest of them."""
 
 AS, CZ = "as", "cz"
+STRUCTURES = 3
+"""How many structures of each family are run."""
+
+Kept = dict[tuple[int, str, int], list[Gate]]
+"""Structures in rz, sx, x and cz, by wires, family and seed."""
 
 
-def write(path: Path, sizes: Sequence[int]) -> None:
-    """Keep all families in rz, sx, x and cz, for so many wires."""
+def write(path: Path, sizes: Sequence[int], structures: int = STRUCTURES) -> None:
+    """Keep structures of all families in rz, sx, x and cz, for so many wires."""
     from benchmarks.warm import transpiled
 
-    lines = []
+    found: Kept = {}
     for wires in sizes:
         for name, family in FAMILIES.items():
-            if name not in LARGE:
-                lines.append(f"{wires} {name} {written(transpiled(family(wires), wires, list(BASIS)))}\n")
-                print(f"{wires} {name}", flush=True)
-    path.write_bytes(lzma.compress("".join(lines).encode()))
+            if name in LARGE:
+                continue
+            for seed in range(structures):
+                found[wires, name, seed] = transpiled(structure(family(wires), wires, seed), wires, list(BASIS))
+            print(f"{wires} {name}", flush=True)
+    path.write_bytes(lzma.compress(pickle.dumps(found)))
 
 
-def kept(path: Path) -> dict[tuple[int, str], str]:
-    """Return the texts that `write` kept, by wires and family."""
-    rows = (line.split() for line in lzma.decompress(path.read_bytes()).decode().splitlines())
-    return {(int(wires), name): text for wires, name, text in rows}
+def kept(path: Path) -> Kept:
+    """Return what `write` kept."""
+    found: Kept = pickle.loads(lzma.decompress(path.read_bytes()))
+    return found
 
 
 def structure(gates: Sequence[Gate], wires: int, seed: int) -> list[Gate]:
@@ -68,9 +77,9 @@ def structure(gates: Sequence[Gate], wires: int, seed: int) -> list[Gate]:
 class Drawn:
     """First runs of ours and of the peer, for one number of wires."""
 
-    def __init__(self, wires: int, precision: Any, texts: dict[tuple[int, str], str]) -> None:
+    def __init__(self, wires: int, precision: Any, transpiled: Kept) -> None:
         watch = tuple(np.random.default_rng(wires).integers(0, 1 << wires, 16).tolist())
-        self.wires, self._texts = wires, texts
+        self.wires, self._transpiled = wires, transpiled
         self._ours = Simulator(Options(device="gpu", precision=precision))
         self._always = Simulator(Options(device="gpu", precision=precision, compile="always"))
         self._watch = watch
@@ -80,16 +89,17 @@ class Drawn:
             self._first(circuit_of(gates, wires))
             self._peers(gates)
 
-    def gates(self, family: str, basis: str) -> list[Gate]:
-        """Return the gates of a family as it is written, or in rz, sx, x and cz."""
-        return FAMILIES[family](self.wires) if basis == AS else read(self._texts[self.wires, family])
+    def gates(self, family: str, basis: str, seed: int) -> list[Gate]:
+        """Return the gates of a structure of a family as it is written, or in rz, sx, x and cz."""
+        if basis == CZ:
+            return self._transpiled[self.wires, family, seed]
+        return structure(FAMILIES[family](self.wires), self.wires, seed)
 
     def cell(self, family: str, basis: str, structures: int) -> dict[str, Any]:
         """Measure first runs of some structures, in milliseconds; host: until everything is queued."""
-        gates = self.gates(family, basis)
         ms, host, peer = [], [], []
         for seed in range(structures):
-            drawn = structure(gates, self.wires, seed)
+            drawn = self.gates(family, basis, seed)
             queued, done, amplitudes = self._first(circuit_of(drawn, self.wires))
             other, expected = self._peers(drawn)
             if np.abs(np.abs(amplitudes) - np.abs(expected)).max() > TOLERANCE * max(np.abs(expected).max(), 1e-4):
@@ -99,7 +109,7 @@ class Drawn:
             "n": self.wires,
             "family": family,
             "basis": basis,
-            "gates": len(gates),
+            "gates": len(drawn),
             "ms": ms,
             "host": host,
             "peer": peer,
@@ -108,7 +118,7 @@ class Drawn:
 
     def later(self, family: str, basis: str) -> float:
         """Return the milliseconds of a compiled run, least of three, after one that compiles all kernels."""
-        circuit = circuit_of(structure(self.gates(family, basis), self.wires, 0), self.wires)
+        circuit = circuit_of(self.gates(family, basis, 0), self.wires)
         return min([self._run(self._always, circuit)[1] for _ in range(4)][1:])
 
     def _first(self, circuit: Circuit) -> tuple[float, float, Any]:
@@ -132,7 +142,12 @@ class Drawn:
 
 
 def cells(
-    sizes: Sequence[int], precision: str, families: Sequence[str], texts: Path, seconds: float, structures: int = 3
+    sizes: Sequence[int],
+    precision: str,
+    families: Sequence[str],
+    texts: Path,
+    seconds: float,
+    structures: int = STRUCTURES,
 ) -> Iterator[dict[str, Any]]:
     """Yield a cell for each size, family and basis, and print them; then compiled runs of the first size."""
     end, known = perf_counter() + seconds, kept(texts)

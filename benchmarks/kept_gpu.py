@@ -29,7 +29,6 @@ from benchmarks.families import by_name
 from benchmarks.gates import Gate
 from qsim_ex import Options, Simulator
 from tools.golden_counts import FAMILIES
-from tools.transpiled_circuits import read
 
 SIX = ("qft cz", "ions as", "hubbard as", "heisenberg as", "three_wires as", "kernel as")
 
@@ -37,8 +36,9 @@ SIX = ("qft cz", "ions as", "hubbard as", "heisenberg as", "three_wires as", "ke
 def gates_of(what: str, wires: int, texts: Path) -> list[Gate]:
     """Return the gates of a family in a basis: "qft cz"."""
     family, basis = what.split()
-    gates = FAMILIES[family](wires) if basis == first_drawn.AS else read(first_drawn.kept(texts)[wires, family])
-    return first_drawn.structure(gates, wires, 0)
+    if basis == first_drawn.CZ:
+        return first_drawn.kept(texts)[wires, family, 0]
+    return first_drawn.structure(FAMILIES[family](wires), wires, 0)
 
 
 def warm(circuit: Any, options: Options, arch: str) -> int:

@@ -1,10 +1,12 @@
 """Predicted times in the bases of machines, over that of the circuit as it is written:
 
     python -m benchmarks.predicted_bases [--machine gpu cpu] [--mqt 16 20 | --qasm FOLDER] [--levels 0 1 3] [--only qft]
+    python -m benchmarks.predicted_bases --machine gpu_double cpu_double --bases cz "clifford t"
 
 A time is that of the plan which runs: of the circuit as it came, or of what is written of its form in the manner that
 is fastest by prediction (`run.written_out`), where all may be compared since the circuit comes again. The GPU is one
-H200, with 28 qubits, the CPU one thread, with 20; both start from |0…0⟩ in complex64. Circuits are the families of the
+H200, with 28 qubits, the CPU one thread, with 20; both start from |0…0⟩ in complex64, or in complex128. Clifford + T is
+for circuits alone that it writes exactly. Circuits are the families of the
 planner's counts, the algorithms of MQT Bench with so many qubits, or files in OpenQASM 2. Printed are a row for each
 circuit, and for each basis and level the geometric mean and the worst. Circuits of more gates than ``--most`` are left
 out.
@@ -14,27 +16,30 @@ from __future__ import annotations
 
 import argparse
 import math
-from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from statistics import geometric_mean
 from typing import NamedTuple, cast
 
-import numpy as np
 from qiskit import QuantumCircuit, transpile
 
 from benchmarks.bases import algorithms, families
 from qsim_ex import thresholds
 from qsim_ex.circuit.circuit import Circuit
 from qsim_ex.circuit.ops import Unitary
-from qsim_ex.devices.memory import state_bytes
+from qsim_ex.devices.cpu.device import CpuDevice
 from qsim_ex.planning.cost.rates import cpu_rates
 from qsim_ex.planning.planner import make_plan
 from qsim_ex.planning.written.out import Manner, WritingLimits, written_out
+from qsim_ex.precision import DOUBLE, SINGLE, Precision
 from qsim_ex.steps import Layout
 from qsim_ex.steps.compiled import arrays_of
 from qsim_ex_provider.translation.circuits import translate
 from tools.golden_counts import MACHINES, Machine
+
+CLIFFORD_T = "clifford t"
+ROUNDING = 1e-9
+"""The most that angles may be off that are eighth turns."""
 
 BASES: dict[str, tuple[str, ...]] = {
     "cx": ("rz", "sx", "x", "cx"),
@@ -42,14 +47,21 @@ BASES: dict[str, tuple[str, ...]] = {
     "r cz": ("r", "cz"),
     "rzz": ("rx", "ry", "rz", "rzz"),
     "u cz": ("u", "cz"),
+    CLIFFORD_T: ("h", "s", "sdg", "t", "tdg", "x", "cx"),
 }
 
 
-def _one_thread() -> Machine:
-    return replace(MACHINES["cpu single"], rates=cpu_rates(MACHINES["cpu single"].shape, threads=1))
+def _one_thread(precision: Precision) -> Machine:
+    shape = CpuDevice().shape(precision.storage.dtype.name)
+    return Machine(shape, precision, rates=cpu_rates(shape, threads=1))
 
 
-WIDTHS = {"gpu": 28, "cpu": 20}
+PLACES: dict[str, tuple[Callable[[], Machine], int]] = {
+    "gpu": (lambda: MACHINES["gpu single"], 28),
+    "gpu_double": (lambda: MACHINES["gpu double"], 28),
+    "cpu": (lambda: _one_thread(SINGLE), 20),
+    "cpu_double": (lambda: _one_thread(DOUBLE), 20),
+}
 
 
 class Time(NamedTuple):
@@ -68,14 +80,15 @@ def milliseconds(circuit: Circuit, machine: Machine) -> float:
     instructions, start = cast(tuple[Unitary, ...], circuit.instructions), Layout.identity(wires)
     steps = make_plan(instructions, wires, start, machine.shape, (1 << wires) - 1, place=True).steps
     arrays = arrays_of(steps) if steps else None
-    return 2e3 * state_bytes(wires, np.dtype(np.complex64)) / machine.rates.memory * arrays.passes if arrays else 0.0
+    moved = 2 * machine.precision.storage.nbytes(1 << wires)
+    return 1e3 * moved / machine.rates.memory * arrays.passes if arrays else 0.0
 
 
 def fastest(circuit: Circuit, machine: Machine, zeros: bool) -> Time:
     """Return the time of what runs."""
     came, now, gates = milliseconds(circuit, machine), thresholds.now, circuit.num_gates
     best = Time(came, "came")
-    if 1e3 * came < now.written_microseconds or 1e6 * came < now.written_nanoseconds * gates:
+    if 1e3 * came < now.compared_microseconds:
         return best
     most = min(gates // now.gates_of_a_rotation, now.written_rotations)
     limits = WritingLimits(most, int(1e3 * came))
@@ -104,9 +117,18 @@ def row(
     """Yield the times of a circuit, as it is written and in each basis at each level."""
     yield "as", fastest(translate(circuit), machine, zeros)
     for basis in bases:
+        if basis == CLIFFORD_T and not is_exact(circuit):
+            continue
         for level in levels:
             made = transpile(circuit, basis_gates=list(BASES[basis]), optimization_level=level, seed_transpiler=1)
             yield f"{basis} {level}", fastest(translate(made), machine, zeros)
+
+
+def is_exact(circuit: QuantumCircuit) -> bool:
+    """Return whether Clifford gates and T write a circuit as it is: whether all its angles are eighth turns."""
+    made = transpile(circuit, basis_gates=["rz", "h", "cx"], optimization_level=1, seed_transpiler=1)
+    turns = [float(each.operation.params[0]) / (math.pi / 4) for each in made.data if each.operation.name == "rz"]
+    return all(abs(turn - round(turn)) < ROUNDING for turn in turns)
 
 
 def table(
@@ -145,10 +167,10 @@ def table(
 def main() -> None:
     """Run the command line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--machine", nargs="*", choices=WIDTHS, default=list(WIDTHS))
+    parser.add_argument("--machine", nargs="*", choices=PLACES, default=["gpu", "cpu"])
     parser.add_argument("--mqt", nargs="*", type=int, default=[])
     parser.add_argument("--qasm", type=Path)
-    parser.add_argument("--bases", nargs="*", choices=BASES, default=list(BASES))
+    parser.add_argument("--bases", nargs="*", choices=BASES, default=[basis for basis in BASES if basis != CLIFFORD_T])
     parser.add_argument("--levels", nargs="*", type=int, default=[0, 1, 3])
     parser.add_argument("--only", nargs="*", default=[])
     parser.add_argument("--most", type=int, default=60_000)
@@ -157,11 +179,12 @@ def main() -> None:
     )
     parser.add_argument("--any-state", action="store_true", help="what is written is to do for any state")
     given = parser.parse_args()
-    limits = {"written_microseconds": 0, "written_nanoseconds": 0} if given.short else {}
+    limits = {"compared_microseconds": 0} if given.short else {}
     with thresholds.instead(**limits):
         for name in given.machine:
-            machine = MACHINES["gpu single"] if name == "gpu" else _one_thread()
-            for wires in given.mqt or [WIDTHS[name]]:
+            made, width = PLACES[name]
+            machine = made()
+            for wires in given.mqt or [width]:
                 drawn = algorithms(wires) if given.mqt else files(given.qasm) if given.qasm else families(wires)
                 print(f"# {name}, {wires} qubits" + ", MQT Bench" * bool(given.mqt), flush=True)
                 chosen = ((one, made) for one, made in drawn if not given.only or one in given.only)

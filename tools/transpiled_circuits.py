@@ -2,7 +2,8 @@
 
 Versions of Qiskit write different circuits, so what plans are counted for is kept in a file. A line is a family: its
 name, and its gates as letters. ``s7`` is SX on wire 7, ``x7`` X, ``c7a`` CZ on wires 7 and 10, and ``r7`` with one more
-sign RZ: a hexadecimal digit for its angle in eighth turns, or ``~`` for any other angle. Plans do not depend on that.
+sign RZ: a hexadecimal digit for its angle in eighth turns, or ``~`` for any other angle. Plans of a circuit as it came
+do not depend on that; forms do.
 ``python -m tools.transpiled_circuits`` writes the file anew, with the Qiskit that is installed; then all golden counts
 of these circuits are others, so do it for new families alone (``--only``).
 """

@@ -140,6 +140,21 @@ def test_a_first_run_is_chosen_by_its_own_time(hold: Hold, monkeypatch: pytest.M
         assert bool(OfHypotheticalGpu(made, threads=1).run()) == taken
 
 
+def test_short_runs_are_compared_once_all_have_taken_as_long(hold: Hold) -> None:
+    """A run that is too short for a look within it runs as it came until all runs pay for comparing all manners."""
+    hold(planned_microseconds=1)
+    made = transpiled(FAMILIES["surface_code"](28), 28, ("rx", "ry", "rz", "rzz"), 1)
+    one = OfHypotheticalGpu(made, threads=1, compile="always")
+    milliseconds = 1e3 * one.seconds(None)
+    assert 0.5 < milliseconds < 2
+    taken = [one.run() is not None for _ in range(12)]
+    runs = (len(Manner) - 1) * len(made.instructions) / (1e3 * milliseconds)
+    assert taken == sorted(taken)
+    assert taken.index(True) == pytest.approx(runs, abs=1.5)
+    assert one.tried.chosen
+    assert one.seconds(one.run()) < 0.6e-3
+
+
 @pytest.mark.parametrize("name", ["ghz", "grid", "brick"])
 def test_what_promises_nothing_is_not_planned(name: str, hold: Hold, monkeypatch: pytest.MonkeyPatch) -> None:
     """A circuit that is dense or short as it is written is planned alone."""

@@ -103,7 +103,7 @@ class Native:
     layers_looked_at: int = 4096
     items_moved: int = 64
     selectors: int = 5
-    rotations_ahead: int = 18
+    rotations_ahead: int = 24
     rotations_looked_at: int = 200
     strings_tried: int = 6
     strings_in_the_way: int = 20

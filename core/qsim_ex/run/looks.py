@@ -101,10 +101,11 @@ class Look:
                 between.found.result()  # while another thread plans the circuit
                 beside.start(between.ahead)
             times = came.result()
-            if not self._is_long(times.first):
+            tried.short = not self._is_long(times.first, thresholds.now.written_microseconds)
+            if tried.short and not self._is_long(times.first):
                 return self._stays()
             tried.looked, tried.gates = True, self._gates
-            if _per(1e8 * times.first * count, planning) >= now.worth_percent:
+            if not tried.short and _per(1e8 * times.first * count, planning) >= now.worth_percent:
                 begun = few if few.found.result() else between
                 if (found := begun.found.result()) is None:
                     return self._stays()
@@ -230,7 +231,7 @@ class Look:
     def _came(self) -> Times:
         """Return the times of the circuit as it came."""
         if self._times is None:
-            least = 1e-6 * thresholds.now.written_microseconds / self._bound.count
+            least = 1e-6 * _least() / self._bound.count
             self._times = self._where.times(self._plans(), least)
         return self._times
 
@@ -245,15 +246,25 @@ class Look:
         structure = written.without_last() if self._only_values else written.structure
         return Circuit.of_structure(structure, numbers_of(written, self._bound, 0, 1))
 
-    def _is_long(self, seconds: float) -> bool:
-        """Return whether runs that take so many seconds for each binding are worth looking for others."""
+    def _is_long(self, seconds: float, least: int = 0) -> bool:
+        """Return whether runs that take so many seconds for each binding are worth looking for others.
+
+        least: the microseconds that they have to take; 0 for those of runs that come again and again.
+        """
         now, microseconds = thresholds.now, 1e6 * seconds * self._bound.count
-        return microseconds >= now.written_microseconds and 1e9 * seconds >= now.written_nanoseconds * self._gates
+        return (
+            microseconds >= (least or _least()) and 1e9 * seconds >= bool(least) * now.written_nanoseconds * self._gates
+        )
 
     def _is_faster(self, seconds: float, came: float) -> bool:
         """Return whether something surely takes less time than the circuit as it came."""
         most = self._where.rates.surely * came
         return int(100 * seconds / most if most else 100) < thresholds.now.written_percent
+
+
+def _least() -> int:
+    """Return how many microseconds a run takes at least of which others are looked for at all."""
+    return min(thresholds.now.written_microseconds, thresholds.now.compared_microseconds)
 
 
 def _per(microseconds: float, planning: int) -> int:

@@ -27,14 +27,15 @@ class Chosen(NamedTuple):
 class Tried:
     """What is known of a structure in a place.
 
-    slower: whether nothing faster is to be written out of it there. alone: whether what is written for all bindings is
-    slower. chosen: what is known to be faster. looked: whether a first look is done. compared: how often all manners
-    have been compared, or are being compared in the background. gates: those that were written at first.
+    slower: whether nothing faster is to be written out of it there. short: whether only many runs are worth a look.
+    alone: whether what is written for all bindings is slower. chosen: what is known to be faster. looked: whether a
+    first look is done. compared: how often all manners have been compared, or are being compared in the background.
+    gates: those that were written at first.
     run: the predicted microseconds of a binding's first run, as it came or as it was written then.
     spent: those of all runs so far, the one that is planned included.
     """
 
-    slower = alone = looked = False
+    slower = short = alone = looked = False
     chosen: Chosen | None = None
     compared = gates = run = spent = 0
 
@@ -42,12 +43,12 @@ class Tried:
         """Return whether it is time to compare all manners, which is counted: 1 for the first time, 2 for the last one.
 
         interprets: whether sweeps are interpreted until their kernels are there. Then that is done in the background
-        when the circuit comes again, and once more when new kernels pay, too; else when all runs so far have taken as
-        long as it takes.
+        when the circuit comes again, and once more when new kernels pay, too; else, and for short runs, when all so far
+        have taken as long as it takes.
         """
         most = thresholds.now.planned_microseconds * self.gates * (len(Manner) - 1)
         if interprets:
-            most = thresholds.now.settled_microseconds if self.compared else 0
+            most = thresholds.now.settled_microseconds if self.compared else self.short * most
         if self.compared > interprets or self.spent < most:
             return 0
         self.compared += 1
@@ -81,9 +82,9 @@ def pays(gates: int, written: WrittenCircuit, microseconds: float) -> bool:
 def clusters_pay(gates: int, microseconds: float) -> bool:
     """Return whether it pays within a run of some length to look for clusters among so many gates.
 
-    That takes an eighth of what writing and planning as many gates takes, where there are any.
+    That takes a sixteenth of what writing and planning as many gates takes, where there are any.
     """
-    return thresholds.now.planned_microseconds * gates <= 8 * microseconds
+    return thresholds.now.planned_microseconds * gates <= 16 * microseconds
 
 
 def few_rotations(gates: int) -> int:

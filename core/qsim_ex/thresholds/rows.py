@@ -62,7 +62,7 @@ class OfPlanning:
     packed_by_numpy: the packed numbers up to which NumPy takes operands sooner than native code could be asked.
     operands_at_once: the operands of superoperators that are looked through at a time.
     written_microseconds: the least predicted time of a run for which what is written out of the circuit's form is
-        tried. written_nanoseconds: for each gate, about what finding the form takes.
+        tried; compared_microseconds: where it comes again and again. written_nanoseconds: of each gate, to find it.
     written_percent: the most that it may take of the share of the time as the circuit came below which its own surely
         is less (`Rates.surely`); 0: it is never tried.
     planned_microseconds, between_microseconds, gate_nanoseconds: planning a gate of a form, between gates, as it came.
@@ -71,9 +71,8 @@ class OfPlanning:
         as long for short runs), and by other threads.
     worth_percent: how much of the time of planning a run has to take so that it is looked further within it.
     settled_microseconds: all runs of a circuit from which on its kernels are worth being compiled anew.
-    gates_of_a_rotation: the fewest gates for each rotation of the form, since plans of dense circuits are good; 0
-        stands for no limit. written_rotations: the most rotations. written_bindings: the most bindings of a matrix that
-        are compared, so that one circuit is written for all; others are written anew, as all are with 1.
+    gates_of_a_rotation: the fewest gates for each rotation of the form, since plans of dense circuits are good; 0: no
+        limit. written_rotations: the most rotations. written_bindings: the most bindings of a matrix that are compared.
     """
 
     jointly: int = 10
@@ -87,6 +86,7 @@ class OfPlanning:
     operands_at_once: int = 1 << 20
     written_microseconds: int = 2000
     written_nanoseconds: int = 200
+    compared_microseconds: int = 500
     written_percent: int = 100
     planned_microseconds: int = 60
     between_microseconds: int = 19

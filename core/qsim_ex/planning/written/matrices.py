@@ -12,8 +12,8 @@ from qsim_ex.planning.form import TOLERANCE
 
 Complex = NDArray[np.complex128]
 
-MATRIX, PHASE = 10, 11
-"""The kinds of gates that are matrices and phases; see `Gate` in planner/form/write/writer.hpp."""
+FLIP, MATRIX, PHASE = 10, 11, 12
+"""The kinds of gates that are X under controls, matrices and phases; see `Gate` in planner/form/write/writer.hpp."""
 
 _ROOT = np.sqrt(0.5)
 _NUMBERS: dict[int, complex] = {

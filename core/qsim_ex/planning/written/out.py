@@ -22,7 +22,7 @@ from qsim_ex.circuit.structure import Structure, structure_of
 from qsim_ex.native.library import address, function
 from qsim_ex.planning.compiled import check_cancelled
 from qsim_ex.planning.form import TOLERANCE, UNBOUNDED, FormInMaking, begun
-from qsim_ex.planning.written.matrices import MATRIX, WrittenMatrices
+from qsim_ex.planning.written.matrices import FLIP, MATRIX, WrittenMatrices
 from qsim_ex.planning.written.numbers import Combinations, Complex, WrittenNumbers
 from qsim_ex.planning.written.rotations import Condition, RotationEntries, RotationPart, rotation
 from qsim_ex.planning.written.structure import ROTATION, constants, structure_of_gates
@@ -228,7 +228,8 @@ def _parts(
             yield ()
         else:
             under = tuple(conditions[at : at + number])
-            yield rotation(x, z, under, half if number else 0)
+            found = rotation(x, z, under, half if number else 0)
+            yield found[:1] if kind == FLIP else found
         at += number
 
 

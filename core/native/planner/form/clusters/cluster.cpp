@@ -98,7 +98,7 @@ Beginning find_phases(const Cluster& of, std::size_t within, std::size_t& alone,
         if (!whole.diagonal(rounding, now.local)) return;
         now.phases = joint_phases(now.local.phases, rounding);
         now.pieces = n;
-        if (now.gain() >= 2 && now.gain() > best.gain()) best = now;
+        if (now.gain() >= 2 && now.worth() > best.worth()) best = now;
     };
     const auto is_enough = [&] { return best.phases.joint.size() == 1 && best.gain() >= enough; };
     for (std::size_t n = 1; n <= std::min(within, of.pieces.size()) && !is_enough(); ++n) {

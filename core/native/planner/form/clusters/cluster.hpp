@@ -1,6 +1,8 @@
 // A cluster: pieces that stay on few wires, as one.
 #pragma once
 
+#include <algorithm>
+
 #include "planner/form/clusters/joint_phases.hpp"
 #include "planner/form/clusters/pieces.hpp"
 
@@ -22,6 +24,8 @@ struct Beginning {
     double gain() const {
         return static_cast<double>(pieces) / static_cast<double>(phases.joint.empty() ? 1 : phases.joint.size());
     }
+    // The same, where each more counts for more: two that are found one behind the other are better than both as one.
+    double worth() const { return gain() * gain() / static_cast<double>(std::max<std::size_t>(1, pieces)); }
 };
 
 // Lets a piece act, without turns of wires that are new, which are added to `wires`. whole: which of them, by their places,

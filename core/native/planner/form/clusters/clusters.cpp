@@ -7,6 +7,7 @@
 #include <iterator>
 #include <numbers>
 
+#include "planner/form/clusters/pair.hpp"
 #include "planner/form/clusters/piece_order.hpp"
 #include "thresholds/table.hpp"
 
@@ -14,7 +15,7 @@ namespace qx::form {
 
 namespace {
 
-constexpr double pi = std::numbers::pi, root = std::numbers::sqrt2 / 2;
+constexpr double pi = std::numbers::pi;
 
 // A pass: clusters of at most so many wires become blocks, or phases, as long as no more entries are looked at in all passes
 // so far, for each piece that was read; and more where something is found.
@@ -23,21 +24,16 @@ struct Pass {
     bool blocks;
     std::size_t work;
 };
-constexpr std::array<Pass, 4> passes{{{3, true, 200}, {2, false, 250}, {8, false, 450}, {4, false, 700}}};
+constexpr std::array<Pass, 4> passes{{{2, false, 250}, {3, true, 250}, {8, false, 450}, {4, false, 700}}};
 constexpr std::size_t work_at_first = 100'000, work_for_found = 10'000;
 constexpr double much = 4;                   // gain of phases that are worth more work
 constexpr std::size_t most_of_cluster = 64;  // pieces
 constexpr std::size_t patience = 24;         // clusters without phases before others are looked at less closely
 
-const Matrix2 h2{root, root, root, -root}, x2{0, 1, 1, 0}, y2{0, {0, -1}, {0, 1}, 0}, z2{1, 0, 0, -1};
-
 // What turns the operator of a string on a wire into Z.
-Matrix2 to_z(const Pauli& of, Mask wire) {
-    if (!(of.x & wire)) return identity2;
-    return of.z & wire ? h2 * phase2(-pi / 2) : h2;
-}
+Matrix2 to_z(const Pauli& of, Mask wire) { return form::to_z((of.x & wire) != 0, (of.z & wire) != 0); }
 
-Matrix2 operator_of(const Pauli& of, Mask wire) { return of.x & wire ? of.z & wire ? y2 : x2 : z2; }
+Matrix2 operator_of(const Pauli& of, Mask wire) { return operator_matrix((of.x & wire) != 0, (of.z & wire) != 0); }
 
 Matrix2 turn_about(const Pauli& of, double angle) {
     Matrix2 out = operator_of(of, of.x | of.z);
@@ -54,7 +50,7 @@ Clusters::Clusters(const Form& form)
 }
 
 bool Clusters::worthwhile() const {
-    std::size_t found = 0;
+    std::size_t found = paired_;
     for (const Piece& piece : made_.all)
         if (piece.kind == Piece::block || (piece.kind == Piece::where && count(piece.wires) > 2)) found += piece.parts;
     return static_cast<Int>(100 * found / std::max<std::size_t>(1, read_)) >= thresholds.clustered_percent;
@@ -172,6 +168,11 @@ void Clusters::cut(std::size_t cluster) {
     open_.erase(open_.begin() + static_cast<std::ptrdiff_t>(cluster));
     std::size_t done = own.pieces.size(), alone = 0;
     if (Piece block; passes[pass_ - 1].blocks && find_block(own, block, work_)) return put(std::move(block));
+    if (passes[pass_ - 1].wires == 2)
+        if (const std::optional<Weyl> pair = find_pair(own, work_)) {
+            for (const Piece& piece : own.pieces) paired_ += piece.parts;
+            return put_pair(own, *pair, made_);
+        }
     if (!passes[pass_ - 1].blocks && !is_tired() && done > 1) {
         if (const Beginning found = find_phases(own, done, alone, work_); found.pieces) {
             put_phases(own, found, made_);

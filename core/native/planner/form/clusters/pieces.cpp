@@ -4,6 +4,7 @@
 
 #include <cmath>
 #include <numbers>
+#include <utility>
 
 namespace qx::form {
 
@@ -13,8 +14,22 @@ constexpr double pi = std::numbers::pi, rounding = 1e-12;
 
 }  // namespace
 
+Matrix2 operator_matrix(bool x, bool z) {
+    if (!x) return {1, 0, 0, -1};
+    return z ? Matrix2{0, {0, -1}, {0, 1}, 0} : Matrix2{0, 1, 1, 0};
+}
+
+Matrix2 to_z(bool x, bool z) {
+    constexpr double root = std::numbers::sqrt2 / 2;
+    if (!x) return identity2;
+    const Matrix2 h{root, root, root, -root};
+    return z ? h * phase2(-pi / 2) : h;
+}
+
 void Pieces::put(Piece piece, bool uses_zeros) {
     if (piece.kind == Piece::block) return put_block(std::move(piece));
+    if (piece.kind == Piece::pair) return put_pair(std::move(piece));
+    if (piece.kind == Piece::swap) return put_swap(std::move(piece));
     if (piece.kind == Piece::rotation) {
         each(piece.wires, [&](int wire) {
             if (!is_identity(carried(wire))) all.push_back({Piece::turn, unit(wire), 0, 0, {carried(wire)}});
@@ -63,6 +78,29 @@ bool Pieces::put_on_zeros(Piece& piece) {
     else if (!piece.values) phase += piece.angle, piece.angle = -piece.angle;
     if (left) carried(lowest(left)) = phase2(piece.angle) * carried(lowest(left));
     return true;
+}
+
+// Puts a matrix of a pair behind its turns, whose phases are part of it.
+void Pieces::put_pair(Piece piece) {
+    std::size_t place = 0;
+    each(piece.wires, [&](int wire) {
+        Matrix2& before = piece.before[place];
+        before = before * carried(wire);
+        const Matrix2 phases = split_phases(before);
+        for (std::size_t k = 0; k < piece.entries.size(); ++k)
+            piece.entries[k] = times(piece.entries[k], phases[k >> place & 1 ? 3 : 0]);
+        carried(wire) = identity2;
+        ++place;
+    });
+    untouched_ &= ~piece.wires;
+    all.push_back(std::move(piece));
+}
+
+// Lets two wires change places, and what acts on them.
+void Pieces::put_swap(Piece piece) {
+    std::swap(carried(lowest(piece.wires)), carried(highest(piece.wires)));
+    untouched_ &= ~piece.wires;
+    all.push_back(std::move(piece));
 }
 
 // Puts a block with the turns before it.

@@ -8,25 +8,31 @@ namespace qx::form {
 using plan::Index;
 
 // parity: exp(-i angle/2 Z…Z). where: e^{i angle} where wires have the values of a mask. block: a matrix, [2^wires,
-// 2^wires]. turn: of one wire, before a rotation. rotation: one that was read, by an angle that varies, or on many wires.
+// 2^wires]. pair: a matrix that mixes 01 and 10 alone. swap: of two wires. turn: of one wire, before a rotation. rotation:
+// one that was read, by an angle that varies, or on many wires.
 struct Piece {
-    enum Kind { parity, where, block, turn, rotation };
+    enum Kind { parity, where, block, pair, swap, turn, rotation };
     static constexpr int most_wires = Segment::most_wires;
 
     Kind kind;
     Mask wires;
     double angle = 0;
     Mask values = 0;
-    std::vector<Matrix2> before{};  // of joint phases and turns: what acts before it on each wire, the lowest one first
+    std::vector<Matrix2> before{};  // of what has turns: what acts before it on each wire, the lowest one first
     std::vector<Complex> entries{};
     Index number = 0;       // of the rotation that was read
     std::size_t parts = 1;  // how much of what was read it is
 
     bool joins() const { return kind == parity || kind == where; }
+    bool has_turns() const { return joins() || kind == pair || kind == turn; }
     const Matrix2& turn_of(int wire) const { return before[static_cast<std::size_t>(count(wires & below(wire)))]; }
 };
 
 inline Matrix2 phase2(double angle) { return {1, 0, 0, std::polar(1.0, angle)}; }
+
+// The operator X, Z or, for both, Y; and what turns it into Z.
+Matrix2 operator_matrix(bool x, bool z);
+Matrix2 to_z(bool x, bool z);
 
 // Pieces one behind the other, what acts on each wire behind them, and a phase.
 class Pieces {
@@ -48,6 +54,8 @@ class Pieces {
   private:
     bool put_on_zeros(Piece& piece);
     void put_block(Piece piece);
+    void put_pair(Piece piece);
+    void put_swap(Piece piece);
 
     std::vector<Matrix2> carried_;
     Mask untouched_;  // wires on which nothing has been put, but for turns

@@ -48,6 +48,7 @@ void pass(const Gate& gate, SignedPauli& string) {
             return;
         case Gate::rotation:
         case Gate::controlled:
+        case Gate::flip:
         case Gate::matrix:
         case Gate::phase: return;
     }

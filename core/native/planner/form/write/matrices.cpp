@@ -1,7 +1,9 @@
 // Clusters written as matrices: turns, phases under controls, blocks.
 
 #include <cmath>
+#include <numbers>
 
+#include "planner/form/write/flips.hpp"
 #include "planner/form/write/writer.hpp"
 
 namespace qx::form {
@@ -27,27 +29,58 @@ void Writer::write_turn(int wire, const Matrix2& turn) {
     if (!is_identity({1, 0, 0, one})) write_phase(unit(wire), unit(wire), one);
 }
 
+// Writes a piece without the turns before it; flipped: the wire of which it is X, or -1.
+void Writer::write_piece(const Piece& piece, int flipped) {
+    switch (piece.kind) {
+        case Piece::parity: gates.push_back({Gate::rotation, static_cast<Int>(piece.wires), 0, {piece.angle}}); break;
+        case Piece::swap: gates.push_back({Gate::swap, lowest(piece.wires), unit(highest(piece.wires))}); break;
+        case Piece::pair:
+        case Piece::block: write_matrix(piece.wires, piece.entries.data()); break;
+        case Piece::turn: break;
+        case Piece::rotation: {
+            const ReadRotation& read = form_.read_in_order[piece.number];
+            gates.push_back({Gate::rotation, static_cast<Int>(read.pauli.z), read.pauli.x, read.angle});
+            break;
+        }
+        case Piece::where: {
+            if (flipped < 0) return write_phase(piece.wires, piece.values, std::polar(1.0, piece.angle));
+            Gate gate{Gate::flip, 0, unit(flipped), {std::numbers::pi}};
+            gate.conditions = static_cast<Index>(conditions.size());
+            each(piece.wires & ~unit(flipped),
+                 [&](int wire) { conditions.push_back({unit(wire), (piece.values >> wire & 1) != 0}); });
+            gate.num_conditions = static_cast<Index>(conditions.size()) - gate.conditions;
+            gates.push_back(gate);
+        }
+    }
+}
+
 // Does a bounded amount of work on clusters, and writes them if much was found.
 Writer::State Writer::clusters() {
     if (clusters_->advance()) return State::busy;
     if (!clusters_->worthwhile()) return State::given_up;
-    phase.value = clusters_->found().phase;
-    for (const Piece& piece : clusters_->found().all) {
-        if (piece.joins() || piece.kind == Piece::turn)
-            each(piece.wires, [&](int wire) { write_turn(wire, piece.turn_of(wire)); });
-        switch (piece.kind) {
-            case Piece::parity: gates.push_back({Gate::rotation, static_cast<Int>(piece.wires), 0, {piece.angle}}); break;
-            case Piece::where: write_phase(piece.wires, piece.values, std::polar(1.0, piece.angle)); break;
-            case Piece::block: write_matrix(piece.wires, piece.entries.data()); break;
-            case Piece::turn: break;
-            case Piece::rotation: {
-                const ReadRotation& read = form_.read_in_order[piece.number];
-                gates.push_back({Gate::rotation, static_cast<Int>(read.pauli.z), read.pauli.x, read.angle});
+    const Pieces& found = clusters_->found();
+    const std::vector<int> flipped = flipped_wires(found);
+    phase.value = found.phase;
+    std::vector<Matrix2> left(found.carried().size(), identity2);  // what acts on each wire before its next piece
+    for (std::size_t k = 0; k < found.all.size(); ++k) {
+        const Piece& piece = found.all[k];
+        each(piece.wires, [&](int wire) {
+            Matrix2& own = left[static_cast<std::size_t>(wire)];
+            own = turn_before(piece, wire) * own;
+            if (!piece.joins() || wire == flipped[k]) {
+                const bool flips = piece.joins();
+                write_turn(wire, flips ? flip_frame(piece, wire) * own : own);
+                own = flips ? adjoint(flip_frame(piece, wire)) : identity2;
+                return;
             }
-        }
+            const Matrix2 phases = split_phases(own);
+            if (!is_identity(own)) write_matrix(unit(wire), own.data());
+            own = phases;
+        });
+        write_piece(piece, flipped[k]);
     }
-    int wire = 0;
-    for (const Matrix2& turn : clusters_->found().carried()) write_turn(wire++, turn);
+    for (std::size_t wire = 0; wire < left.size(); ++wire)
+        write_turn(static_cast<int>(wire), found.carried()[wire] * left[wire]);
     last = gates.size();
     return State::done;
 }

@@ -43,6 +43,7 @@ int Writer::act(const Gate& gate, StabilizerState& on) const {
                 break;
             case Gate::rotation:
             case Gate::controlled:
+            case Gate::flip:
             case Gate::matrix:
             case Gate::phase: break;
         }

@@ -27,6 +27,7 @@ State acted(const Gate& gate, State to) {
                 case Gate::swap: out[k] = held == set ? to[k] : to[other ^ unit(static_cast<int>(gate.wire))]; break;
                 case Gate::rotation:
                 case Gate::controlled:
+                case Gate::flip:
                 case Gate::matrix:
                 case Gate::phase: break;
             }

@@ -1,0 +1,18 @@
+// Gates on the same two wires, as a matrix that mixes two of four states alone.
+#pragma once
+
+#include <optional>
+
+#include "planner/form/clusters/cluster.hpp"
+#include "planner/form/gates/weyl.hpp"
+
+namespace qx::form {
+
+// Finds what makes up a cluster on two wires between turns, if two of the angles are equal but for signs, so that it mixes
+// two of four states alone, which three CZ do not tell.
+std::optional<Weyl> find_pair(const Cluster& of, std::size_t& work);
+
+// Puts a cluster on two wires as such a matrix, between turns, and a swap before it if its angle is smaller then.
+void put_pair(const Cluster& of, const Weyl& pair, Pieces& to);
+
+}  // namespace qx::form
