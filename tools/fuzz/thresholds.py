@@ -31,6 +31,7 @@ DRAWN: Mapping[str, tuple[int, ...]] = {
     "large_plan": (0, 5),
     "written_microseconds": (0,),
     "written_nanoseconds": (0,),
+    "compared_microseconds": (0, 1 << 30),
     "written_percent": (0, 1 << 40),
     "change_microseconds": (0, 1),
     "clustered_percent": (0, 100),

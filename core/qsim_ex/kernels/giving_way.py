@@ -1,8 +1,8 @@
 """First runs come before work in the background: what waits for nobody gives way while one is planned.
 
 Text that Python writes for kernels and the planning of a first run share the interpreter's lock, and kernels that are
-compiled share its cores. The garbage collector walks over all that the user's program holds, which has taken 50 to 90 ms,
-and finds nothing of a plan: it waits, too.
+compiled share its cores. The garbage collector walks over all that the user's program holds, which has taken 50 to
+90 ms, and finds nothing of a plan: it waits, too.
 """
 
 from __future__ import annotations

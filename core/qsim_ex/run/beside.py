@@ -10,7 +10,7 @@ import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, wait
 from contextvars import copy_context
-from typing import Any, Generic, Self, TypeVar
+from typing import Generic, Self, TypeVar
 
 from qsim_ex.kernels.cpu.pool import executor
 from qsim_ex.kernels.patience import PATIENCE
@@ -76,7 +76,7 @@ class SideThreads:
             self.start(made)
         return made
 
-    def start(self, *pieces: Begun[Any]) -> None:
+    def start(self, *pieces: Begun[Made]) -> None:
         """Let another thread do some pieces one after another, if one is free."""
         if self._free > 0:
             self._free -= 1
@@ -92,6 +92,6 @@ class SideThreads:
         PATIENCE.end()
 
 
-def _in_turns(pieces: Sequence[Begun[Any]]) -> None:
+def _in_turns(pieces: Sequence[Begun[Made]]) -> None:
     for piece in pieces:
         piece.elsewhere()

@@ -251,10 +251,9 @@ class Look:
 
         least: the microseconds that they have to take; 0 for those of runs that come again and again.
         """
-        now, microseconds = thresholds.now, 1e6 * seconds * self._bound.count
-        return (
-            microseconds >= (least or _least()) and 1e9 * seconds >= bool(least) * now.written_nanoseconds * self._gates
-        )
+        if int(1e6 * seconds * self._bound.count) < (least or _least()):
+            return False
+        return not least or int(1e9 * seconds) >= thresholds.now.written_nanoseconds * self._gates
 
     def _is_faster(self, seconds: float, came: float) -> bool:
         """Return whether something surely takes less time than the circuit as it came."""
@@ -264,7 +263,8 @@ class Look:
 
 def _least() -> int:
     """Return how many microseconds a run takes at least of which others are looked for at all."""
-    return min(thresholds.now.written_microseconds, thresholds.now.compared_microseconds)
+    again, once = thresholds.now.compared_microseconds, thresholds.now.written_microseconds
+    return again if int(again) < int(once) else once
 
 
 def _per(microseconds: float, planning: int) -> int:

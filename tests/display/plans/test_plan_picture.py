@@ -83,7 +83,7 @@ def test_bits_enter_the_state_and_stay() -> None:
 def test_motions_between_memories_are_steps_with_a_mark() -> None:
     """A state on four devices has an exchange before one of its steps, and bytes between devices."""
     simulator = Simulator(device="gpu", devices=[0, 1, 2, 3], max_memory=1 << 22)
-    circuit = pairs(19, 8)
+    circuit = pairs(19, 12)
     (chart,) = simulator.explain(circuit).charts
     assert chart.local_bits == 17
     exchanges = sum(step.motion == "exchange" for step in chart.steps)

@@ -66,7 +66,7 @@ def load_fibers() -> None:
     """Load what all compiled kernels call: barriers, and the turns of threads."""
     target = FOLDER / "fibers.so"
     if not target.exists():
-        partial = target.with_suffix(f".{os.getpid()}.tmp")
+        partial = FOLDER / f"fibers.{os.getpid()}-{threading.get_ident()}.tmp"
         _run("g++", "-O1", "-fPIC", "-shared", str(HERE / "fibers.cpp"), "-o", str(partial))
         partial.rename(target)
     ctypes.CDLL(str(target), ctypes.RTLD_GLOBAL)
