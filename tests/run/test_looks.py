@@ -80,6 +80,8 @@ def gates(name: str, wires: int = N) -> Circuit:
     return transpiled(FAMILIES[name](wires), wires, CZ, 1)
 
 
+MANY = 1 << 30
+
 EAGER = {
     "written_microseconds": 10,
     "written_nanoseconds": 0,
@@ -315,8 +317,9 @@ def test_a_first_run_takes_clusters(hold: Hold, monkeypatch: pytest.MonkeyPatch)
     """Where looking for clusters pays within a first run, and they run in less time, they are what it takes."""
     times = {Manner.BETWEEN: Times(5e-4, 5e-4), Manner.CLUSTERS: Times(1e-4, 1e-4)}
     made = transpiled(FAMILIES["walk"](FEW_WIRES), FEW_WIRES, CZ, 1)
-    for planned, taken in ((1, Manner.CLUSTERS), (1 << 30, Manner.BETWEEN)):
+    for planned, entries, taken in ((1, MANY, Manner.CLUSTERS), (MANY, MANY, Manner.BETWEEN), (1, 0, Manner.BETWEEN)):
         tried.tried.cache_clear()
-        hold(**{**EAGER, "planned_microseconds": planned, "gates_of_a_rotation": 0, "written_rotations": 0})
+        limits = {"planned_microseconds": planned, "clustered_entries": entries}
+        hold(**{**EAGER, **limits, "gates_of_a_rotation": 0, "written_rotations": 0})
         of_manners(Times(1e-3, 1e-3), times, monkeypatch)
         assert manner_of(OfHypotheticalGpu(made, threads=1)) is taken

@@ -35,6 +35,7 @@ DRAWN: Mapping[str, tuple[int, ...]] = {
     "written_percent": (0, 1 << 40),
     "change_microseconds": (0, 1),
     "clustered_percent": (0, 100),
+    "clustered_entries": (0, 1 << 30),
     "planned_microseconds": (0, 1 << 30),
     "between_microseconds": (0, 1 << 30),
     "gate_nanoseconds": (0, 1 << 40),

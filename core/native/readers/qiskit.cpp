@@ -1,6 +1,7 @@
 // The gates, measurements and barriers of a circuit of Qiskit, read through Qiskit's C interface, and whether they are those
 // of a reading: qsim_ex.frameworks.qiskit_reader has its functions.
 
+#include <bit>
 #include <cstring>
 
 #include "base/export.hpp"
@@ -101,8 +102,8 @@ bool is_gate(const View& view, std::uint64_t key, const Functions& call, const K
     for (std::size_t j = 0; j < view.num_params; ++j) {
         const char* param = view.params + static_cast<Int>(j) * call.stride;
         if (call.param_kind(param) != real_number) return false;
-        const double value = call.real(param);
-        if (std::memcmp(&value, known.parameters + at + j, sizeof value)) return false;  // −0 is another number
+        const auto bits = std::bit_cast<std::uint64_t>(call.real(param));  // −0 is another number
+        if (bits != std::bit_cast<std::uint64_t>(known.parameters[at + static_cast<Int>(j)])) return false;
     }
     return true;
 }

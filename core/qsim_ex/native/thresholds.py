@@ -65,6 +65,7 @@ class Native:
     change_microseconds: the time of a run for each change of the frame after which writing is given up, which takes
         half of that for a change; 0 stands for no limit.
     clustered_percent: how much of the gates on several wires has to be part of clusters, if these are written.
+    clustered_entries: what may be looked at for clusters in a first run, for each of its microseconds.
     """
 
     window: int = 1024
@@ -109,3 +110,4 @@ class Native:
     strings_in_the_way: int = 20
     change_microseconds: int = 8
     clustered_percent: int = 25
+    clustered_entries: int = 75

@@ -147,7 +147,8 @@ class Look:
             return best
         least = best.times.first if best else times.first
         microseconds = 1e6 * least * count
-        limits = WritingLimits(affordable(microseconds, most_rotations(self._structure)), int(1e6 * times.later))
+        most = affordable(microseconds, most_rotations(self._structure))
+        limits = WritingLimits(most, int(1e6 * times.later), within=int(microseconds))
         manners = [Manner.LOCAL] if limits.rotations else []
         manners += [Manner.CLUSTERS] if clusters_pay(self._gates, microseconds) else []
         for manner in manners:
@@ -263,8 +264,7 @@ class Look:
 
 def _least() -> int:
     """Return how many microseconds a run takes at least of which others are looked for at all."""
-    again, once = thresholds.now.compared_microseconds, thresholds.now.written_microseconds
-    return again if int(again) < int(once) else once
+    return min(thresholds.now.compared_microseconds, thresholds.now.written_microseconds, key=int)
 
 
 def _per(microseconds: float, planning: int) -> int:

@@ -93,6 +93,18 @@ def test_a_form_of_too_many_rotations_has_clusters() -> None:
     assert written.again(Manner.LOCAL, WritingLimits(200)) is None
 
 
+def test_a_short_run_gives_up_looking_for_clusters() -> None:
+    """Within a run clusters are looked for as long as it pays; there is no such limit where none is named."""
+    circuit = transpiled([*turns(9), Gate(MANY_CONTROLS, (*range(5), 8)), *turns(9)], 9, BASES[1], 1)
+    written = written_out(circuit, manner=Manner.CLUSTERS)
+    assert written
+    assert written.again(Manner.CLUSTERS, WritingLimits(within=1)) is None
+    assert written.again(Manner.CLUSTERS, WritingLimits(within=10**6))
+    with thresholds.instead(clustered_entries=0):
+        assert written.again(Manner.CLUSTERS, WritingLimits(within=10**4)) is None
+        assert written.again(Manner.CLUSTERS, WritingLimits())
+
+
 def test_where_there_are_no_clusters_nothing_is_written() -> None:
     """Rotations of pairs on a ring are no clusters; nor is a circuit of which a form is given up for being dense."""
     ring = [Gate("rzz", (wire, (wire + 1) % 8), (0.3,)) for wire in range(8)] + turns(8)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cached_property
+from operator import add, attrgetter
 from threading import Lock
 
 import numpy as np
@@ -80,7 +81,9 @@ class WrittenBindings:
     @cached_property
     def _total(self) -> int:
         """How many operands there are up to the last one that a gate reads."""
-        return max((one.operand + len(one.pattern) for one in self._gates.distinct if isinstance(one, Op)), default=0)
+        gates = [one for one in self._gates.distinct if isinstance(one, Op)]
+        begins, patterns = map(attrgetter("operand"), gates), map(attrgetter("pattern"), gates)
+        return max(map(add, begins, map(len, patterns)), default=0)  # in C, since each first run asks
 
     @cached_property
     def _matrices(self) -> tuple[NDArray[np.intp], NDArray[np.bool_]]:

@@ -37,11 +37,13 @@ class WritingLimits(NamedTuple):
     rotations: the most that it may have; UNBOUNDED for any number. microseconds: the length of the run in whose place
     it is written; where the frame changes more often than that allows (`change_microseconds`), it is given up. read:
     the most rotations that a circuit may be, quarter turns, too, of which what stands between its gates is written.
+    within: the microseconds of a first run within which clusters are looked for (`clustered_entries`).
     """
 
     rotations: int = UNBOUNDED
     microseconds: int = 1 << 62
     read: int = UNBOUNDED
+    within: int = UNBOUNDED
 
 
 class Manner(IntEnum):
@@ -166,7 +168,7 @@ class _Gates:
                 made = self.form = self.form or self._made(limits.rotations)
         if made is None:
             return None
-        writer = Writer(made, limits.microseconds, manner)
+        writer = Writer(made, limits.microseconds, manner, limits.within)
         if not writer.run():
             return None
         return WrittenCircuit(writer.count(), manner, self, partial(self._read, writer), self._let_go)

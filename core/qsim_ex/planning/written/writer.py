@@ -26,14 +26,14 @@ class WrittenParts(NamedTuple):
 
 
 class Writer:
-    """Writes a form in a manner; made: the form, which stays as long as this does."""
+    """Writes a form in a manner, within limits; made: the form, which stays as long as this does."""
 
     handle = 0  # until there is one: Ctrl-C may come before `__init__` begins
 
-    def __init__(self, made: FormInMaking, microseconds: int, manner: int) -> None:
+    def __init__(self, made: FormInMaking, microseconds: int, manner: int, within: int) -> None:
         self._free = function("writer_free")
         self.made: FormInMaking | None = made
-        self.handle = function("writer_begin")(made.handle, microseconds, manner)
+        self.handle = function("writer_begin")(made.handle, microseconds, manner, within)
 
     def run(self) -> bool:
         """Write to the end; return whether the frame does not change too often."""

@@ -44,12 +44,14 @@ Matrix2 turn_about(const Pauli& of, double angle) {
 
 }  // namespace
 
-Clusters::Clusters(const Form& form)
-    : form_(form), given_(form.tableau().wires(), form.on_zeros()), made_(form.tableau().wires(), form.on_zeros()) {
+Clusters::Clusters(const Form& form, Int within)
+    : form_(form), within_(within), given_(form.tableau().wires(), form.on_zeros()),
+      made_(form.tableau().wires(), form.on_zeros()) {
     made_.phase = form.read_phase.value;
 }
 
 bool Clusters::worthwhile() const {
+    if (gave_up_) return false;
     std::size_t found = paired_;
     for (const Piece& piece : made_.all)
         if (piece.kind == Piece::block || (piece.kind == Piece::where && count(piece.wires) > 2)) found += piece.parts;
@@ -57,6 +59,8 @@ bool Clusters::worthwhile() const {
 }
 
 bool Clusters::advance() {
+    gave_up_ = within_ >= 0 && static_cast<Int>(work_) / std::max<Int>(1, within_) > thresholds.clustered_entries;
+    if (gave_up_) return false;
     const std::size_t all = pass_ ? given_.all.size() : form_.read_in_order.size();
     for (Int left = pass_ ? Int{64} : Int{thresholds.instructions_at_once}; left > 0 && next_ < all; --left, ++next_)
         if (pass_) add(std::move(given_.all[next_]));

@@ -13,8 +13,8 @@ namespace qx::form {
 
 class Clusters {
   public:
-    // A form, which stays where it is.
-    explicit Clusters(const Form& form);
+    // A form, which stays where it is. within: the microseconds of a run, which allow so much work; -1: any.
+    Clusters(const Form& form, Int within);
 
     // Does a bounded amount of work; returns whether there is more.
     bool advance();
@@ -34,6 +34,8 @@ class Clusters {
     bool is_tired() const;
 
     const Form& form_;
+    Int within_;
+    bool gave_up_ = false;
     Pieces given_, made_;  // by the pass before, and by this one
     std::vector<Cluster> open_;
     std::size_t pass_ = 0, next_ = 0, read_ = 0;  // read: pieces at first

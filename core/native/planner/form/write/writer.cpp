@@ -51,10 +51,10 @@ int Writer::act(const Gate& gate, StabilizerState& on) const {
     return out;
 }
 
-Writer::Writer(const Form& form, Int microseconds, Manner manner)
+Writer::Writer(const Form& form, Int microseconds, Manner manner, Int within)
     : phase(form.phase), form_(form), sums_(form.sums()), microseconds_(microseconds), manner_(manner) {
     if (manner == Manner::clusters) {
-        clusters_ = std::make_unique<Clusters>(form);
+        clusters_ = std::make_unique<Clusters>(form, within);
         phase = form.read_phase;
         return;
     }
@@ -167,10 +167,11 @@ void Writer::finish() {
 
 // --- what Python calls; planning/form.py says what the integers mean -------------------------------------------------
 
-// Returns a writer of a form that is done, which has no blocks. microseconds, manner: as `Writer` takes them.
-QX_EXPORT(writer_begin, (qx::Int form, qx::Int microseconds, qx::Int manner)) {
-    return qx::Owned<qx::form::Writer>::make(
-        [&] { return new qx::form::Writer(qx::Owned<qx::form::Form>::at(form), microseconds, qx::form::Manner{manner}); });
+// Returns a writer of a form that is done, which has no blocks. All others are as `Writer` takes them.
+QX_EXPORT(writer_begin, (qx::Int form, qx::Int microseconds, qx::Int manner, qx::Int within)) {
+    return qx::Owned<qx::form::Writer>::make([&] {
+        return new qx::form::Writer(qx::Owned<qx::form::Form>::at(form), microseconds, qx::form::Manner{manner}, within);
+    });
 }
 
 // Writes on for a while; returns 1 while more is left, 0 when all is written, -1 if it has given up.

@@ -61,7 +61,7 @@ class Writer {
     // A form without blocks, which stays where it is, of which there may be no more than what was read, for clusters.
     // microseconds: how long a run of the circuit takes; where the frame
     // changes so often that there is little of that for each change, it gives up.
-    Writer(const Form& form, Int microseconds, Manner manner);
+    Writer(const Form& form, Int microseconds, Manner manner, Int within = -1);
 
     enum class State { busy, done, given_up };
 
