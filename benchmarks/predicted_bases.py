@@ -1,7 +1,7 @@
 """Predicted times in the bases of machines, over that of the circuit as it is written:
 
     python -m benchmarks.predicted_bases [--machine gpu cpu] [--mqt 16 20 | --qasm FOLDER] [--levels 0 1 3] [--only qft]
-    python -m benchmarks.predicted_bases --machine gpu_double cpu_double --bases cz "clifford t"
+    python -m benchmarks.predicted_bases --machine gpu_double cpu_double --bases cz t
 
 A time is that of the plan which runs: of the circuit as it came, or of what is written of its form in the manner that
 is fastest by prediction (`run.written_out`), where all may be compared since the circuit comes again. The GPU is one
@@ -35,20 +35,12 @@ from qsim_ex.precision import DOUBLE, SINGLE, Precision
 from qsim_ex.steps import Layout
 from qsim_ex.steps.compiled import arrays_of
 from qsim_ex_provider.translation.circuits import translate
+from tools.fuzz.bases_programs import BASES
 from tools.golden_counts import MACHINES, Machine
 
-CLIFFORD_T = "clifford t"
+CLIFFORD_T = "t"
 ROUNDING = 1e-9
 """The most that angles may be off that are eighth turns."""
-
-BASES: dict[str, tuple[str, ...]] = {
-    "cx": ("rz", "sx", "x", "cx"),
-    "cz": ("rz", "sx", "x", "cz"),
-    "r cz": ("r", "cz"),
-    "rzz": ("rx", "ry", "rz", "rzz"),
-    "u cz": ("u", "cz"),
-    CLIFFORD_T: ("h", "s", "sdg", "t", "tdg", "x", "cx"),
-}
 
 
 def _one_thread(precision: Precision) -> Machine:
