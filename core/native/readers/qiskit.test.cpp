@@ -146,11 +146,11 @@ TEST_CASE("a circuit is that of a reading, and any other is not") {
         {5, {3, "measure", {1}, {3}, {}}},
         {5, {9, "reset", {1}, {}, {}}},
     };
-    for (const auto& [place, instruction] : changes) {
+    for (const auto& change : changes) {
         Circuit other = circuit;
-        other[place] = instruction;
-        CAPTURE(place);
-        CAPTURE(instruction.name);
+        other[change.first] = change.second;
+        CAPTURE(change.first);
+        CAPTURE(change.second.name);
         CHECK_FALSE(same(known, other));
     }
     Circuit swapped = circuit;
