@@ -73,7 +73,12 @@ def test_drawn_plans_on_levels(batch: int) -> None:
         if plan.num_wires <= MOST:
             assert does_what_it_says(plan, drawn[0], number), number
     assert len(found) > CASES / 2
-    assert any(plan.made_from[-1] == "far parities" for plan in found)
+
+
+def test_some_of_them_have_far_parities() -> None:
+    """Of the first plans for several levels some have far parities; of any 40 there may be none."""
+    plans = filter(None, map(staged_plan_of, range(BATCHES * CASES)))
+    assert any(plan.made_from[-1] == "far parities" for plan in plans)
 
 
 @pytest.mark.parametrize("number", [5313, 9867])
