@@ -107,12 +107,14 @@ struct Block {
 };
 
 // Whether imaginary rotations need phases before them, and behind them, to be the blocks of a matrix. For a block
-// [a, b; c, d] it is cd = e^{2i alpha} ab and bd = e^{2i beta} ac, and -1 may be part of the rotation.
+// [a, b; c, d] it is cd = e^{2i alpha} ab and bd = e^{2i beta} ac, and d = e^{i(alpha + beta)} a. So where alpha and beta
+// are multiples of pi, a sign may be left; one is as good before the rotation as behind it, whose sine changes its sign.
 struct Phases {
     bool before = false, after = false;
 
     Phases(const Piece& piece, const Block* blocks, const Trials& trials) {
         if (piece.trial == Piece::none) before = after = true;
+        bool sign = false;
         for (int k = 0; k < 2 * Trial::draws && !(before && after); ++k) {
             auto entry = [&](int at) {
                 return trials.entry(piece.trial, Trial::most_entries, k >> 1, static_cast<int>(blocks[k & 1].entries[at]));
@@ -120,7 +122,9 @@ struct Phases {
             Trial::Number a = entry(0), b = entry(1), c = entry(2), d = entry(3);
             before = before || !Trial::same(a * c, b * d);
             after = after || !Trial::same(a * b, c * d);
+            sign = sign || !Trial::same(a, d);
         }
+        if (!before) after = after || sign;
     }
 };
 
