@@ -72,6 +72,18 @@ def plans_of(simulator: Simulator, circuit: Circuit) -> int:
     return sum(plan.num_gates for plan in simulator.plans(circuit))
 
 
+@pytest.mark.parametrize("name", ["uccsd", "draper"])
+def test_a_circuit_in_another_basis_finds_its_plan(name: str, hold: Hold) -> None:
+    """As written and in each machine's gates it has one form, which `explain` tells, and one plan, made once."""
+    hold(**WRITTEN)
+    simulator, made = Simulator(device="cpu"), circuit_of(FAMILIES[name](N), N)
+    bases = ("rz", "sx", "x", "cz"), ("rz", "sx", "x", "cx"), ("r", "cz")
+    circuits = [made, *(transpiled(FAMILIES[name](N), N, basis, 1) for basis in bases)]
+    assert len({id(simulator.plans(one)[0]) for one in circuits}) == 1
+    forms = {line for one in circuits for line in str(simulator.explain(one)).splitlines() if line.startswith("form: ")}
+    assert len(forms) == 1 and " Pauli rotations in " in forms.pop()
+
+
 def test_a_circuit_in_another_basis_takes_the_faster_plan() -> None:
     """A large circuit in a machine's gates is planned as its form is written, and explained so; a dense one is not."""
     simulator = Simulator(device="cpu", precision="single")

@@ -80,6 +80,32 @@ class Form:
         items: tuple[PauliRotation | DenseBlock, ...] = (*self.rotations, *self.blocks)
         return max((item.layer + 1 for item in items), default=0)
 
+    @property
+    def active_width(self) -> int:
+        """The rank of what rotations and blocks flip: so many directions of |0…0⟩ they mix.
+
+        All others are only moved by the Clifford operator at the end.
+        """
+        strings = [one.pauli for one in self.rotations]
+        strings += [image for block in self.blocks for image in block.generators]
+        reduced: list[int] = []
+        for flips in {string.x for string in strings}:
+            for other in reduced:
+                flips = min(flips, flips ^ other)  # the highest bit of `other` is cleared
+            if flips:
+                reduced.append(flips)
+        return len(reduced)
+
+    def describe(self) -> str:
+        """Return its numbers in words, without its strings."""
+        counts = f"{len(self.rotations):,} Pauli rotation{'s' * (len(self.rotations) != 1)}"
+        counts += f" and {len(self.blocks):,} dense block{'s' * (len(self.blocks) != 1)}" * bool(self.blocks)
+        layers = f"{self.num_layers:,} layer{'s' * (self.num_layers != 1)}"
+        return (
+            f"{counts} in {layers}, active width {self.active_width} of {self.num_wires}, and a Clifford operator "
+            f"(key {self.key:016x})"
+        )
+
 
 def label(string: PauliString, num_wires: int) -> str:
     """Return a letter for each wire, the highest wire first as in Qiskit, behind a minus sign if it is negative."""

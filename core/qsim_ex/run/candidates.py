@@ -89,17 +89,17 @@ def gates_of(structure: Structure) -> int:
 @lru_cache(maxsize=64)  # each with numbers of a few of its bindings
 def written_bindings(structure: Structure, gates: int, *, few: bool) -> WrittenBindings:
     """Return what is written out of the gates that a structure begins with; few: see `KINDS`."""
-    return WrittenBindings(_beginning(structure, gates), partial(_written, structure, gates, few))
+    return WrittenBindings(beginning_of(structure, gates), partial(_written, structure, gates, few))
 
 
 @lru_cache(maxsize=16)  # each with all numbers of its circuit
 def _alone(structure: Structure, gates: int, operands: bytes, *, few: bool) -> WrittenCircuit | None:
     """Return what is written for one binding alone."""
     numbers: NDArray[np.complex128] = np.frombuffer(operands, dtype=np.complex128)[None]
-    return _written(structure, gates, few, Circuit.of_structure(_beginning(structure, gates), numbers))
+    return _written(structure, gates, few, Circuit.of_structure(beginning_of(structure, gates), numbers))
 
 
-def _beginning(structure: Structure, gates: int) -> Structure:
+def beginning_of(structure: Structure, gates: int) -> Structure:
     """Return the gates that a structure begins with; not as the one object of these, since nobody else asks for it."""
     whole = gates == len(structure.instructions) and not structure.num_clbits
     return structure if whole else Structure(structure.num_qubits, 0, structure.instructions[:gates])

@@ -26,12 +26,14 @@ from qsim_ex.planning.cost.rates import H200, Rates
 from qsim_ex.planning.cost.summary import NO_WORK, PlanSummary
 from qsim_ex.planning.explain import explain as explain_plan
 from qsim_ex.planning.explain import predicted_runs
+from qsim_ex.planning.form import TOLERANCE, begun
 from qsim_ex.precision import PRECISIONS
 from qsim_ex.program.divide import program_of
 from qsim_ex.program.kraus import entropy
 from qsim_ex.program.program import Program, Segment
 from qsim_ex.program.separate import separation_of
 from qsim_ex.program.separation import Separation
+from qsim_ex.run.candidates import beginning_of, gates_of
 from qsim_ex.run.methods.method import RunMethod, Suited, loaded
 from qsim_ex.run.pipeline import BatchCall, own_bindings
 from qsim_ex.run.plan_charts import chart_of
@@ -43,6 +45,8 @@ from qsim_ex.steps.plan import Plan
 if TYPE_CHECKING:
     from qsim_ex.deployment.elsewhere import Cluster
     from qsim_ex.devices.hypothetical import HypotheticalDevice, HypotheticalGpu
+
+_ROTATIONS = 1 << 14  # of a form that is told of; to find one with more takes a second
 
 
 def plans(circuit: Circuit, options: Options, gpu: HypotheticalGpu | None = None, *, again: bool = True) -> list[Plan]:
@@ -224,6 +228,7 @@ def _explained(
         lines.append(machine.describe(deployment))
     if (heads := _method(USUAL[options.method]).heads) is not None:
         lines.append(heads(circuit))
+    lines += _form(circuit)
     if written:
         lines.append(f"the circuit runs {written} in a Clifford frame that changes, which takes less time")
     lines += program.describe(entropy(program, circuit.operands[0]))
@@ -248,6 +253,15 @@ def _explained(
     if migrates:
         lines.append(_migration(found, deployment, options, rates, interprets))
     return lines, [chart_of(plan, options.dtype, deployment, title) for plan in found]
+
+
+def _form(circuit: Circuit) -> list[str]:
+    """Return a line on the form of the gates that a circuit begins with; none where there are others, or too many."""
+    if not (gates := gates_of(circuit.structure)):
+        return []
+    beginning = Circuit.of_structure(beginning_of(circuit.structure, gates), circuit.operands[:1])
+    made = begun(beginning, TOLERANCE, _ROTATIONS, zeros=False)
+    return [f"form: {made.form().describe()}"] if made.run() else []
 
 
 def _price(program: Program, place: int, circuit: Circuit, options: Options, device: HypotheticalDevice) -> str:

@@ -215,3 +215,14 @@ def test_memory_that_is_refused_is_an_error_and_nothing_is_left(make: Callable[[
     assert granted > 50
     assert ("writing a circuit as rotations" if make is form_of else "writing rotations as gates") in words
     assert repr(found) == repr(wanted)
+
+
+def test_the_active_width_is_the_rank_of_what_is_flipped() -> None:
+    """Z rotations have none, a rotation about XX one in any basis, and X0, X1, X0·X1 two; words tell it."""
+    parity, flips = CircuitBuilder(3), CircuitBuilder(3)
+    parity.gate("h", [0]).gate("cx", [0, 1]).gate("rz", [1], 0.3).gate("cx", [0, 1]).gate("h", [0])
+    flips.gate("rx", [0], 0.3).gate("rx", [1], 0.3).gate("rxx", [0, 1], 0.3).gate("rz", [2], 0.3)
+    diagonal = form_of(CircuitBuilder(3).gate("rz", [0], 0.3).gate("rzz", [0, 2], 0.3).build())
+    assert [one.active_width for one in (diagonal, form_of(parity.build()), form_of(flips.build()))] == [0, 1, 2]
+    told = f"2 Pauli rotations in 1 layer, active width 0 of 3, and a Clifford operator (key {diagonal.key:016x})"
+    assert diagonal.describe() == told
