@@ -35,7 +35,8 @@ from qsim_ex.program.one_state import unitary_program
 from qsim_ex.result import BatchResult, Result
 from qsim_ex.run.differentiating import Differentiating
 from qsim_ex.run.log import log_run, log_state
-from qsim_ex.run.pipeline import BatchCall, own_bindings, run_by_method
+from qsim_ex.run.pipeline import BatchCall, run_by_method
+from qsim_ex.run.request import own_bindings
 from qsim_ex.steps.plan import Plan
 
 if TYPE_CHECKING:

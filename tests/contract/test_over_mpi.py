@@ -67,7 +67,7 @@ def test_the_contract_of_placements(ranks: int) -> None:
 @pytest.mark.parametrize("ranks", [2, 3, 4])
 def test_every_rank_gets_the_answers_of_one_process(ranks: int) -> None:
     """Shots, values, states and circuits with chance are those of one process, on 2, 3 and 4 ranks."""
-    run(ranks, "answers", "gradients")
+    run(ranks, "answers", "written", "gradients")
 
 
 @pytest.mark.slow

@@ -26,7 +26,7 @@ from qsim_ex.program.program import Program
 from qsim_ex.reference import simulate
 from qsim_ex.run import candidates, looks, tried
 from qsim_ex.run.looks import Look, _Option, _quietly
-from qsim_ex.run.pipeline import own_bindings
+from qsim_ex.run.request import own_bindings
 from qsim_ex.run.tried import Chosen, Tried
 from qsim_ex.run.where import Times, Where
 from qsim_ex.run.written_out import Written, written_out

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -16,10 +17,11 @@ from qsim_ex import Circuit, CircuitBuilder, PauliSum, Simulator, reference
 from qsim_ex.circuit.ops import Op, When
 from qsim_ex.circuit.structure import structure_of
 from qsim_ex.planning.written.out import Manner, WrittenCircuit
-from qsim_ex.run import candidates, pipeline
+from qsim_ex.run import candidates, pipeline, written_by_ranks
 from qsim_ex.run.looks import Look
 from qsim_ex.run.where import Where
 from qsim_ex.steps import Plan
+from tools.fuzz.engine_ranks import on_ranks
 from tools.fuzz.thresholds import WRITTEN
 from tools.golden_counts import FAMILIES
 
@@ -81,7 +83,8 @@ def test_a_circuit_in_another_basis_finds_its_plan(name: str, hold: Hold) -> Non
     circuits = [made, *(transpiled(FAMILIES[name](N), N, basis, 1) for basis in bases)]
     assert len({id(simulator.plans(one)[0]) for one in circuits}) == 1
     forms = {line for one in circuits for line in str(simulator.explain(one)).splitlines() if line.startswith("form: ")}
-    assert len(forms) == 1 and " Pauli rotations in " in forms.pop()
+    assert len(forms) == 1
+    assert " Pauli rotations in " in forms.pop()
 
 
 def test_a_circuit_in_another_basis_takes_the_faster_plan() -> None:
@@ -331,3 +334,34 @@ def test_what_is_left_of_idle_wires_and_parts_are_written_out(count: int, hold: 
     assert written(beside(one, other)) == "as Pauli rotations"
     assert written(beside(one, one)) == "as Pauli rotations"
     assert written(beside(one), separate=False) == "as Pauli rotations"
+
+
+@pytest.mark.parametrize("alike", [True, False])
+def test_ranks_run_what_all_of_them_write(hold: Hold, monkeypatch: pytest.MonkeyPatch, *, alike: bool) -> None:
+    """Ranks find the states, shots and means of one process by what is written, or by the circuit where one cannot."""
+    hold(**WRITTEN)
+    made, alone = gates("hubbard"), Simulator(device="cpu", precision="double", processes="never")
+    together = Simulator(device="cpu", precision="double", processes=2)
+    if not alike:
+        monkeypatch.setattr(written_by_ranks, "_in_manner", lambda *_: None)
+
+    def answers(simulator: Simulator) -> tuple[object, ...]:
+        found = simulator.run(with_end(made, saves=True))
+        shots = simulator.run(with_end(made, measured=True), 200, seed=5)
+        means = simulator.run_batch(made, observables=[SOME])
+        return found.provenance.facts.get("written"), found.saved["psi"], shots.packed, means.values
+
+    _, psi, packed, means = answers(alone)
+    for told, *others in on_ranks(2, lambda: answers(together)):
+        assert told == ("as Pauli rotations" if alike else None)
+        np.testing.assert_allclose(others[0], psi, atol=2e-12)
+        assert np.array_equal(others[1], packed)
+        np.testing.assert_allclose(others[2], means, atol=2e-12)
+
+
+def test_a_run_with_checkpoints_says_that_it_runs_as_it_came(tmp_path: Path, hold: Hold) -> None:
+    """Its plan is that of the circuit, and `explain` gives the reason."""
+    hold(**WRITTEN)
+    told = str(Simulator(device="cpu", checkpoint=tmp_path / "kept").explain(gates("hubbard")))
+    assert "the circuit runs as it came: a checkpoint is found again by its own numbers" in told
+    assert "the circuit runs as Pauli rotations" not in told

@@ -21,7 +21,7 @@ from unittest.mock import patch
 
 import numpy as np
 
-from qsim_ex import CircuitBuilder, PauliString, PauliSum, Simulator, StateVector
+from qsim_ex import CircuitBuilder, PauliString, PauliSum, Simulator, StateVector, thresholds
 from qsim_ex.circuit.circuit import Circuit
 from qsim_ex.circuit.noise.channels import depolarizing
 from qsim_ex.circuit.parameters.sweep import ParameterSweepBuilder
@@ -30,6 +30,7 @@ from qsim_ex.comm.launcher import LAUNCHED
 from qsim_ex.errors import CommunicationError, OutOfMemory
 from qsim_ex.execution.checkpoints import Checkpoints
 from qsim_ex.execution.checkpoints_of_ranks import CheckpointsOfRanks
+from tools.fuzz.thresholds import WRITTEN
 
 WIRES = 9
 CPU: dict[str, Any] = {"device": "cpu", "threads": 1}
@@ -459,6 +460,26 @@ def clifford() -> None:
     found = Simulator().run(builder.measure([0, 59], [0, 1]).build(), 200)
     assert found.facts["method"] == "stabilizer"
     same(found.packed)
+
+
+def written() -> None:
+    """Ranks run what is written of a circuit's form, for one binding and for all, with the answers of one process."""
+    turns = np.array([0.3, 0.7, -1.1])
+    builder = ParameterSweepBuilder(WIRES, WIRES)
+    for wire in [*range(WIRES - 1), *range(WIRES - 1)]:
+        builder.gate("h", [wire]).gate("cx", [wire, wire + 1]).gate("rz", [wire + 1], turns)
+        builder.gate("cx", [wire, wire + 1]).gate("h", [wire])
+    builder.measure(range(WIRES), range(WIRES))
+    sweep = builder.sweep(len(turns))
+    with thresholds.instead(**WRITTEN):
+        found, alone = (Simulator(**way).run(measured(), 100, seed=4) for way in (divided(), ALONE))
+        assert np.array_equal(same(found.packed), alone.packed)
+        many, apart = (
+            Simulator(**way).run_batch(sweep.template, sweep.bindings(), shots=50, seeds=3)
+            for way in (divided(), ALONE)
+        )
+        assert np.array_equal(same(many.packed), apart.packed)
+    assert [one.provenance.facts["written"] for one in (found, many)] == ["as Pauli rotations"] * 2
 
 
 def automatic() -> None:

@@ -66,6 +66,17 @@ def _for_all(known: Sequence[WrittenBindings], bound: Bindings) -> WrittenCircui
     return None
 
 
+def circuit_of(written: WrittenCircuit, bound: Bindings, *, only_values: bool) -> Circuit:
+    """Return the circuit that is written for the first binding; only_values: without the operator at its end."""
+    structure = written.without_last() if only_values else written.structure
+    return Circuit.of_structure(structure, numbers_of(written, bound, 0, 1))
+
+
+def numbers_of(written: WrittenCircuit, bound: Bindings, begin: int, end: int) -> NDArray[np.complex128]:
+    """Return the operands of what is written, for a range of bindings."""
+    return written.numbers(bound.operands(begin, end))
+
+
 def most_rotations(structure: Structure) -> int:
     """Return the most rotations of a form that is written at all."""
     now = thresholds.now

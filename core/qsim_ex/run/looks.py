@@ -8,9 +8,6 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import NamedTuple, cast
 
-import numpy as np
-from numpy.typing import NDArray
-
 from qsim_ex import thresholds
 from qsim_ex.circuit.circuit import Circuit
 from qsim_ex.circuit.parameters.bindings import Bindings
@@ -24,7 +21,7 @@ from qsim_ex.planning.compiled import cancelled_by, check_cancelled
 from qsim_ex.planning.written.out import Manner, WritingLimits, WrittenCircuit
 from qsim_ex.program.program import Program
 from qsim_ex.run.beside import Begun, SideThreads
-from qsim_ex.run.candidates import KINDS, candidates, gates_of, most_rotations
+from qsim_ex.run.candidates import KINDS, candidates, circuit_of, gates_of, most_rotations
 from qsim_ex.run.tried import Chosen, Tried, affordable, clusters_pay, is_sooner, pays, planning_of
 from qsim_ex.run.where import Times, Where
 from qsim_ex.steps.plan import Plan
@@ -244,8 +241,7 @@ class Look:
         return _Option(written, fact, circuit, program, self._where.times(plans))
 
     def _circuit(self, written: WrittenCircuit) -> Circuit:
-        structure = written.without_last() if self._only_values else written.structure
-        return Circuit.of_structure(structure, numbers_of(written, self._bound, 0, 1))
+        return circuit_of(written, self._bound, only_values=self._only_values)
 
     def _is_long(self, seconds: float, least: int = 0) -> bool:
         """Return whether runs that take so many seconds for each binding are worth looking for others.
@@ -270,11 +266,6 @@ def _least() -> int:
 def _per(microseconds: float, planning: int) -> int:
     """Return how many times as long as planning something takes."""
     return int(microseconds / planning) if planning else 1 << 62
-
-
-def numbers_of(written: WrittenCircuit, bound: Bindings, begin: int, end: int) -> NDArray[np.complex128]:
-    """Return the operands of what is written, for a range of bindings."""
-    return written.numbers(bound.operands(begin, end))
 
 
 class _AtTheEnd(threading.Event):

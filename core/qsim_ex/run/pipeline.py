@@ -39,7 +39,7 @@ from qsim_ex.result import BatchResult
 from qsim_ex.run.collector import Collector
 from qsim_ex.run.methods.method import ProgramWay, RunMethod, SimulatesStates, loaded
 from qsim_ex.run.outcome import result_of
-from qsim_ex.run.request import Request, checked_request, without_idle_wires
+from qsim_ex.run.request import Request, checked_request, own_bindings, without_idle_wires
 from qsim_ex.run.where import Where
 from qsim_ex.run.worker import machines_of, traverse
 from qsim_ex.run.written_out import FACT, Written, written_out
@@ -49,12 +49,13 @@ if TYPE_CHECKING:
     from qsim_ex.comm.protocol import Communicator
     from qsim_ex.execution import together
     from qsim_ex.program.separation import How, SeparatePart, Separation
-    from qsim_ex.run import checkpointed, over_ranks, shares
+    from qsim_ex.run import checkpointed, over_ranks, shares, written_by_ranks
 else:
     together = later("qsim_ex.execution.together")
     checkpointed = later("qsim_ex.run.checkpointed")
     over_ranks = later("qsim_ex.run.over_ranks")
     shares = later("qsim_ex.run.shares")
+written_by_ranks = later("qsim_ex.run.written_by_ranks")
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -223,7 +224,7 @@ def planned_run(call: BatchCall, inputs: Inputs) -> PlannedRun:
     options, states = call.options, bound.count * request.trajectories
     as_it_came = cache(partial(machines_of, wheres, program, options, states))
     if (found := _faster(call, inputs, lambda: as_it_came()[1][0].plans)) is not None:
-        circuit, program, bound, _, observables = found
+        circuit, program, bound, _, observables, _ = found
         request = replace(request, observables=observables or request.observables)
     facts = {} if found is None else {FACT: found.fact}
     way, machines = machines_of(wheres, program, options, states) if found else as_it_came()
@@ -233,10 +234,8 @@ def planned_run(call: BatchCall, inputs: Inputs) -> PlannedRun:
 def _faster(call: BatchCall, inputs: Inputs, plans: Callable[[], Sequence[Plan]]) -> Written | None:
     """Return what runs in place of a circuit; None if nothing is that is faster. plans: makes its plans."""
     where, options, part, bound = inputs.wheres[0], call.options, inputs.part, inputs.bound
-    if not call.may_be_heavy or inputs.program.branches:
-        return None
-    if where.ranks is not None or options.checkpoint is not None:
-        return None
+    if not call.may_be_heavy or inputs.program.branches or options.checkpoint is not None:
+        return None  # a checkpoint is found again by the circuit's own numbers
 
     def planned(written: Circuit) -> tuple[Program, Sequence[Plan]]:
         if part is None:
@@ -248,7 +247,11 @@ def _faster(call: BatchCall, inputs: Inputs, plans: Callable[[], Sequence[Plan]]
     place = Where(where.device, where.deployment, options)
     alone = call.shots is None and inputs.circuit.structure.only_gates
     values = inputs.request.observables if alone else ()
-    return written_out(inputs.circuit.structure, bound, plans, place, planned, values=values)
+    structure = inputs.circuit.structure
+    chosen = partial(written_out, structure, bound, plans, place, planned, values=values)
+    if (ranks := where.ranks) is not None:
+        return written_by_ranks.written_alike(ranks, structure, bound, chosen, plans, planned, values)
+    return chosen()
 
 
 def executed(call: BatchCall, run: PlannedRun, began: float, asked_seeds: object) -> BatchResult:
@@ -276,12 +279,6 @@ def executed(call: BatchCall, run: PlannedRun, began: float, asked_seeds: object
             bits[...] = apply_readout(bits, call.readout, seed, program.read)
     ended = perf_counter()
     return result_of(run, collector, workers, seeds, (planned - began, ended - began))
-
-
-def own_bindings(circuit: Circuit) -> Bindings:
-    """Return a circuit's own operands as one binding."""
-    operands = circuit.operands
-    return Bindings(len(operands), lambda begin, end: operands[begin:end])
 
 
 def checkpoints_of(run: PlannedRun, seeds: object) -> tuple[Checkpoints | None, tuple[int, ...]]:

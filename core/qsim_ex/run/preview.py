@@ -35,8 +35,9 @@ from qsim_ex.program.separate import separation_of
 from qsim_ex.program.separation import Separation
 from qsim_ex.run.candidates import beginning_of, gates_of
 from qsim_ex.run.methods.method import RunMethod, Suited, loaded
-from qsim_ex.run.pipeline import BatchCall, own_bindings
+from qsim_ex.run.pipeline import BatchCall
 from qsim_ex.run.plan_charts import chart_of
+from qsim_ex.run.request import own_bindings
 from qsim_ex.run.where import Where
 from qsim_ex.run.worker import way_of
 from qsim_ex.run.written_out import written_out
@@ -92,12 +93,9 @@ def _planned(
         return program, planned(program)
 
     found, where = planned(program), Where(device, deployment, options)
-    may = machine is None and options.checkpoint is None and not program.branches
-    if (
-        may
-        and BatchCall.of_shots(circuit, options).may_be_heavy
-        and (other := written_out(circuit.structure, own_bindings(circuit), lambda: found, where, anew, again=again))
-    ):
+    heavy = options.checkpoint is None and not program.branches and BatchCall.of_shots(circuit, options).may_be_heavy
+    bound = own_bindings(circuit)
+    if heavy and (other := written_out(circuit.structure, bound, lambda: found, where, anew, again=again)):
         return _Planned(other.program, planned(other.program), device, deployment, other.fact)
     return _Planned(program, found, device, deployment, "")
 
@@ -229,6 +227,8 @@ def _explained(
     if (heads := _method(USUAL[options.method]).heads) is not None:
         lines.append(heads(circuit))
     lines += _form(circuit)
+    if options.checkpoint is not None:
+        lines.append("the circuit runs as it came: a checkpoint is found again by its own numbers")
     if written:
         lines.append(f"the circuit runs {written} in a Clifford frame that changes, which takes less time")
     lines += program.describe(entropy(program, circuit.operands[0]))

@@ -236,3 +236,9 @@ def without_idle_wires(
         return Circuit.of_structure(part.structure, circuit.operands), bound, request
     taken = Bindings(bound.count, lambda begin, end: bound.operands(begin, end)[:, columns])
     return Circuit.of_structure(part.structure, circuit.operands[:, columns]), taken, request
+
+
+def own_bindings(circuit: Circuit) -> Bindings:
+    """Return a circuit's own operands as its bindings."""
+    operands = circuit.operands
+    return Bindings(len(operands), lambda begin, end: operands[begin:end])

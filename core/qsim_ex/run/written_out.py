@@ -18,9 +18,10 @@ from qsim_ex.circuit.observables import PauliSum
 from qsim_ex.circuit.parameters.bindings import Bindings
 from qsim_ex.circuit.structure import Structure
 from qsim_ex.planning.behind import before
+from qsim_ex.planning.written.out import Manner, WrittenCircuit
 from qsim_ex.program.program import Program
-from qsim_ex.run.candidates import gates_of
-from qsim_ex.run.looks import Look, Planned, numbers_of
+from qsim_ex.run.candidates import gates_of, numbers_of
+from qsim_ex.run.looks import Look, Planned
 from qsim_ex.run.tried import tried as tried_of
 from qsim_ex.run.where import Where
 from qsim_ex.steps.plan import Plan
@@ -32,7 +33,7 @@ FACT = "written"
 class Written(NamedTuple):
     """What runs in the place of a circuit: another one with its bindings, and its program.
 
-    fact: how it was written. observables: those whose values are asked for behind it.
+    fact: how it was written. observables: those whose values are asked for behind it. manner: in which it was written.
     """
 
     circuit: Circuit
@@ -40,6 +41,7 @@ class Written(NamedTuple):
     bound: Bindings
     fact: str
     observables: tuple[PauliSum, ...]
+    manner: Manner
 
 
 def written_out(
@@ -70,7 +72,19 @@ def written_out(
     found = look.in_all_manners() if again else look.again() if tried.looked else look.first()
     if found is None:
         return None
-    numbers = partial(numbers_of, found.written, bound)
+    return completed(found.written, found.fact, found.circuit, found.program, bound, values)
+
+
+def completed(
+    written: WrittenCircuit,
+    fact: str,
+    circuit: Circuit,
+    program: Program,
+    bound: Bindings,
+    values: tuple[PauliSum, ...],
+) -> Written:
+    """Return what runs of something that is written: a circuit for the first binding, its program, all numbers."""
+    numbers = partial(numbers_of, written, bound)
     other = Bindings.of(numbers(0, 1)) if bound.count == 1 else Bindings(bound.count, numbers)
-    behind = before(found.written.last_gates(), values) if values else ()
-    return Written(found.circuit, found.program, other, found.fact, behind)
+    behind = before(written.last_gates(), values) if values else ()
+    return Written(circuit, program, other, fact, behind, written.manner)
