@@ -19,6 +19,8 @@ namespace {
 using Costs = std::array<double, 4>;
 constexpr Costs for_alone{0, 1, 0.05, 0.9}, for_joint{0, 1, 0, 1};
 constexpr std::array<Costs, 4> for_reflected{{{}, {0, 2, 0.25, 2.2}, {0, 0.25, 0, 0.4}, {0, 2.2, 0.4, 2.4}}};
+// Where a plan in a CNOT frame may pay: CX costs nothing there, and CZ is a phase.
+constexpr std::array<Costs, 4> for_reflected_as_cx{{{}, {0, 4, 0, 4.2}, {0, 0, 0.3, 0.15}, {0, 4.2, 0.15, 4.4}}};
 constexpr double for_h = 1, for_h_beside = 0.3;  // beside a turn of the same wire, with which it is one matrix
 constexpr int most_rounds = 2;
 
@@ -28,8 +30,6 @@ constexpr std::size_t num_frames = 6;
 constexpr std::array<Frame3, num_frames> frames3{
     {{0, 1, 2, 3}, {0, 2, 1, 3}, {0, 3, 2, 1}, {0, 2, 3, 1}, {0, 3, 1, 2}, {0, 1, 3, 2}}};
 constexpr std::array<const char*, num_frames> words{"", "h", "s", "sh", "hs", "hsh"};
-
-int letter(const Pauli& of, int wire) { return static_cast<int>((of.x >> wire & 1) | (of.z >> wire & 1) << 1); }
 
 // Returns the gates behind which one frame is another one.
 const char* word(std::size_t from, std::size_t to) {
@@ -107,6 +107,7 @@ bool is_eighth(const Angle& of) {
 void Writer::choose_frames(int wire) {
     std::vector<Step> steps;
     std::vector<unsigned char*> letters;
+    const std::array<Costs, 4>& reflected = as_cx_ ? for_reflected_as_cx : for_reflected;
     for (const Index number : wires_->on_wire[static_cast<std::size_t>(wire)]) {
         const WireItem& item = wires_->items[number];
         if (item.gone) continue;
@@ -114,7 +115,7 @@ void Writer::choose_frames(int wire) {
         auto& written = written_as_[number];
         letters.push_back(&written[second]);
         const bool alone = item.wires() == unit(wire);
-        const Costs& costs = item.reflects() ? for_reflected[written[!second]] : alone ? for_alone : for_joint;
+        const Costs& costs = item.reflects() ? reflected[written[!second]] : alone ? for_alone : for_joint;
         steps.push_back({letter(second ? item.b : item.a, wire), &costs, alone});
     }
     const Tableau& local = wires_->local;
@@ -129,7 +130,7 @@ void Writer::choose_frames(int wire) {
         *letters[k] = static_cast<unsigned char>(frames3[own[k]][static_cast<std::size_t>(steps[k].letter)]);
 }
 
-// Begins with all wires in the frame of the circuit.
+// Begins with all wires in the frame of the circuit, and items as they were read, but where most are to be CX.
 void Writer::begin_between() {
     const Tableau& local = wires_->local;
     for (int wire = 0; wire < local.wires(); ++wire) {
@@ -139,12 +140,7 @@ void Writer::begin_between() {
         frame_of_.push_back({{{own, 0}}, {{0, own}}, {{own, own}}});
     }
     frames_of_.resize(x_.size());
-    for (const WireItem& item : wires_->items) {
-        const auto first = [](const Pauli& of) {
-            return static_cast<unsigned char>(of.is_identity() ? 0 : letter(of, lowest(of.x | of.z)));
-        };
-        written_as_.push_back({first(item.a), first(item.b)});
-    }
+    if (!as_cx_) written_as_ = wires_->letters();
     phase.value += wires_->first_phase() * (std::numbers::pi / 4);
 }
 
@@ -224,11 +220,20 @@ void Writer::write_reflection(SignedPauli a, SignedPauli b) {
     undo(around);
 }
 
-// Does a bounded amount of work; returns whether there is more.
+// Does a bounded amount of work; returns whether there is more. Where most items are reflections, the circuit is read again
+// without turns of two wires, which plans in a CNOT frame do not carry, and goes on so if reflections can be CX.
 bool Writer::between_gates() {
     if (wires_->advance()) return true;
     const int num_wires = static_cast<int>(wires_->on_wire.size());
-    if (x_.empty()) begin_between();
+    if (x_.empty()) {
+        if (!usual_wires_ && mostly_reflects(*wires_)) {
+            usual_wires_ = std::exchange(wires_, std::make_unique<Wires>(form_, sums_, false));
+            return true;
+        }
+        if (usual_wires_) written_as_ = cx_letters(*wires_), as_cx_ = !written_as_.empty();
+        if (usual_wires_ && !as_cx_) wires_ = std::move(usual_wires_);
+        begin_between();
+    }
     if (chosen_ < most_rounds * num_wires) return choose_frames(chosen_++ % num_wires), true;
     for (int left = 256; left > 0 && next_item_ < wires_->items.size(); --left)
         if (const WireItem& item = wires_->items[next_item_++]; !item.gone) write_item(item);

@@ -49,9 +49,18 @@ bool fewer(const Turn& whole, std::size_t than, double tolerance, std::vector<Ax
 
 }  // namespace
 
-Wires::Wires(const Form& form, Sums& sums)
+Wires::Wires(const Form& form, Sums& sums, bool turns_between)
     : on_wire(static_cast<std::size_t>(form.tableau().wires())), local(form.tableau().wires()), form_(form), sums_(sums),
-      state_(form.tableau().wires()) {}
+      turns_between_(turns_between), state_(form.tableau().wires()) {}
+
+Letters Wires::letters() const {
+    const auto first = [](const Pauli& of) {
+        return static_cast<unsigned char>(of.is_identity() ? 0 : letter(of, lowest(of.x | of.z)));
+    };
+    Letters out;
+    for (const WireItem& item : items) out.push_back({first(item.a), first(item.b)});
+    return out;
+}
 
 bool Wires::advance() {
     const auto& read = form_.read_in_order;
@@ -205,7 +214,8 @@ void Wires::reflect(const Pauli& about, int quarters) {
         }
         if (item.commutes(own)) return true;
         const auto commutes = [&](Index other) { return item.commutes(items[other]); };
-        const bool alone = !item.reflects() && !item.quarters && std::all_of(between.begin(), between.end(), commutes);
+        const bool may = !item.reflects() && !item.quarters && turns_between_;
+        const bool alone = may && std::all_of(between.begin(), between.end(), commutes);
         between.push_back(number);
         return alone && between.size() <= most_turned;
     });

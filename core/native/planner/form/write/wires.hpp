@@ -24,10 +24,17 @@ struct WireItem {
     }
 };
 
+// How a string operates on a wire: 1 as X, 2 as Z, 3 as Y, 0 not at all.
+inline int letter(const Pauli& of, int wire) { return static_cast<int>((of.x >> wire & 1) | (of.z >> wire & 1) << 1); }
+
+// How both operators of each item are written; of one on several wires, on one of these.
+using Letters = std::vector<std::array<unsigned char, 2>>;
+
 class Wires {
   public:
-    // A form, which stays where it is; the sums of its angles, to which those of others are added.
-    Wires(const Form& form, Sums& sums);
+    // A form, which stays where it is; the sums of its angles, to which those of others are added; whether rotations
+    // may stand between two reflections that cancel, which makes them ones about other strings.
+    Wires(const Form& form, Sums& sums, bool turns_between);
 
     // Reads what was read when the form was found, some at a time; returns whether there is more.
     bool advance();
@@ -37,6 +44,8 @@ class Wires {
     Tableau local;                            // the operator behind them, of gates on one wire each
     // In eighths of a turn, the phase of all Clifford gates; see `StabilizerState::first_phase`.
     int first_phase() const { return state_.first_phase(); }
+    // Returns how the items were read.
+    Letters letters() const;
 
   private:
     bool take_turns(std::size_t begin, std::size_t end);
@@ -54,6 +63,7 @@ class Wires {
 
     const Form& form_;
     Sums& sums_;
+    bool turns_between_;
     std::size_t next_ = 0;
     StabilizerState state_;
 };

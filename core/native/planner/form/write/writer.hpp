@@ -12,7 +12,7 @@
 #include "planner/form/clusters/clusters.hpp"
 #include "planner/form/form.hpp"
 #include "planner/form/write/grouping.hpp"
-#include "planner/form/write/wires.hpp"
+#include "planner/form/write/cx_letters.hpp"
 
 namespace qx::form {
 
@@ -141,10 +141,11 @@ class Writer {
     const Form& form_;
     Sums sums_;
     std::unique_ptr<Clusters> clusters_;
-    std::unique_ptr<Wires> wires_;
+    std::unique_ptr<Wires> wires_, usual_wires_;  // usual: while others are tried, as which reflections are CX
+    bool as_cx_ = false;
     std::vector<std::vector<unsigned char>> frames_of_;  // for each wire, of each of its items
     std::vector<WireFrame> frame_of_;
-    std::vector<std::array<unsigned char, 2>> written_as_;  // of each item, how its operators are written on a wire
+    Letters written_as_;
     std::size_t next_item_ = 0;
     int chosen_ = 0;  // how often the frames of a wire have been chosen
     std::vector<Waiting> waiting_;  // in the frame of now, from `begin_` on

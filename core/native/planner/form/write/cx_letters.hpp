@@ -1,0 +1,19 @@
+// Which wires are written behind H so that gates on two wires are CX, which a plan in a CNOT frame carries for nothing.
+//
+// A reflection is CX where one of its operators is written as Z and the other one is not. H beside a turn about Y costs
+// nothing, so a wire may change there; between such turns it is one segment, and each reflection says of two segments
+// whether they are alike. An ansatz with layers of CX comes back so from one of CZ, whose transpiler has made one turn of
+// each H and the RY beside it.
+#pragma once
+
+#include "planner/form/write/wires.hpp"
+
+namespace qx::form {
+
+// Whether there are so many more reflections than rotations that a plan in a CNOT frame may pay.
+bool mostly_reflects(const Wires& of);
+
+// Returns how items are written where almost all reflections are CX; nothing if they cannot be.
+Letters cx_letters(const Wires& of);
+
+}  // namespace qx::form
