@@ -1,118 +1,170 @@
-// Which wires are written behind H so that gates on two wires are CX.
+// In which frames of wires gates on two wires are CX.
 
 #include "planner/form/write/cx_letters.hpp"
+
+#include <algorithm>
 
 namespace qx::form {
 
 namespace {
 
-constexpr int x = 1, z = 2, y = 3;
+constexpr int x = 1, z = 2, y = 3, any = 4;  // any: turns about several axes
 constexpr std::size_t wrong_of = 8;          // of so many reflections one may be no CX
 constexpr double reflections_of_turn = 1.5;  // `cx_ratio` of a shape: from it on plans in a CNOT frame are tried
-constexpr double sure = 1e9;
 
-// Segments of wires, each behind H or not. What is known of two is whether they are alike.
+using Counts = std::array<int, 4>;  // of operators, by letter
+
+// What is on a wire between two turns.
+struct Part {
+    int turn = 0;  // before it: a letter, or `any`
+    Counts operators{};
+    Index segment = 0;
+};
+
+// Parts of a wire in one frame: one of two operators is written as Z. What is known of two is whether they are alike.
+struct Segment {
+    Index parent;         // by which it is known, itself if by none
+    bool differs = false;  // from its parent: one has its first operator as Z and the other one its second
+    Counts operators{}, wishes{};  // of those on it; and what costs less where it is Z
+    int first = z, second = x;
+    bool takes_second = false;
+};
+
 class Segments {
   public:
-    // Returns a new one; as_read: what it costs beyond being behind H that it is not.
-    Index add(double as_read = 0) {
-        parents_.push_back(parents_.size()), differ_.push_back(false), costs_.push_back(as_read);
-        return parents_.size() - 1;
-    }
-    void cost(Index segment, double as_read) { costs_[segment] += as_read; }
-    // Lets two be alike, or differ; returns false if it is known that they are not.
-    bool join(Index a, Index b, bool differ) {
-        const auto [first, of_a] = root(a);
-        const auto [second, of_b] = root(b);
-        if (first == second) return (of_a != of_b) == differ;
-        parents_[second] = first, differ_[second] = (of_a != of_b) != differ;
-        return true;
-    }
-    // Returns whether each is behind H, where that costs least.
-    std::vector<bool> cheapest() {
-        std::vector<double> as_read(parents_.size());
-        std::vector<bool> out(parents_.size());
-        for (Index k = 0; k < out.size(); ++k) {
-            const auto [first, differs] = root(k);
-            as_read[first] += differs ? -costs_[k] : costs_[k];
+    explicit Segments(const Wires& of) : of_(of), places_(of.items.size()) {
+        add();  // whose first operator is Z
+        all_.front().wishes[z] = 1 << 30;
+        for (std::size_t wire = 0; wire < of.on_wire.size(); ++wire) read(static_cast<int>(wire));
+        for (int row = 0; row < of.local.wires(); ++row) {
+            const Pauli image{of.local.z_row(row)[0], of.local.z_row(row)[1]};
+            const int wire = lowest(image.x | image.z);
+            ++all_[last_[static_cast<std::size_t>(wire)]].wishes[static_cast<std::size_t>(letter(image, wire))];
         }
-        for (Index k = 0; k < out.size(); ++k) {
+        for (Segment& one : all_) choose_operators(one);
+    }
+
+    // Lets reflections be CX, where nothing that is known before is against it; returns whether almost all are.
+    bool join() {
+        std::size_t reflections = 0, wrong = 0;
+        for (Index k = 0; k < of_.items.size(); ++k)
+            if (!of_.items[k].gone && of_.items[k].reflects()) ++reflections, wrong += !join(k);
+        return wrong * wrong_of <= reflections;
+    }
+
+    Letters letters() {
+        std::vector<int> gain(all_.size());  // of a second operator as Z
+        for (Index k = 0; k < all_.size(); ++k) {
             const auto [first, differs] = root(k);
-            out[k] = (as_read[first] > 0) != differs;
+            const Segment& own = all_[k];
+            const int more = own.wishes[static_cast<std::size_t>(own.second)] - own.wishes[static_cast<std::size_t>(own.first)];
+            gain[first] += differs ? -more : more;
         }
+        for (Index k = 0; k < all_.size(); ++k) {
+            const auto [first, differs] = root(k);
+            all_[k].takes_second = (gain[first] > 0) != differs;
+        }
+        Letters out = of_.letters();
+        for (Index k = 0; k < out.size(); ++k)
+            for (std::size_t j = 0; j < 2; ++j) {
+                if (!places_[k][j]) continue;
+                const Segment& own = segment(k, j);
+                const int read = out[k][j], as_z = own.takes_second ? own.second : own.first;
+                out[k][j] = static_cast<unsigned char>(read == as_z ? z : read == own.first || read == own.second ? x : y);
+            }
         return out;
     }
 
   private:
-    // Returns the one by which others are known, and whether it differs from that; the way there is half as long then.
+    // Divides a wire into parts, and these into segments: a turn lets a wire change between the two operators that it does
+    // not commute with for nothing, and turns about several axes from any to any.
+    void read(int wire) {
+        const auto begin = static_cast<Index>(parts_.size());
+        parts_.push_back({});
+        bool turns = false;
+        std::vector<std::pair<Index, int>> joint;
+        for (const Index number : of_.on_wire[static_cast<std::size_t>(wire)]) {
+            const WireItem& item = of_.items[number];
+            if (item.gone) continue;
+            const bool second = !letter(item.a, wire);
+            const int own = letter(second ? item.b : item.a, wire);
+            if (item.wires() == unit(wire)) {
+                if (!turns) parts_.push_back({own});
+                else if (parts_.back().turn != own) parts_.back().turn = any;
+                turns = true;
+                continue;
+            }
+            turns = false;
+            if (item.reflects()) places_[number][second] = static_cast<Index>(parts_.size() - 1);
+            else joint.emplace_back(static_cast<Index>(parts_.size() - 1), own);
+            ++parts_.back().operators[static_cast<std::size_t>(own)];
+        }
+        divide(begin);
+        for (const auto& [part, own] : joint) ++all_[parts_[part].segment].wishes[static_cast<std::size_t>(own)];
+        last_.push_back(parts_.back().segment);
+    }
+    void divide(Index begin) {
+        Index at = add();
+        all_[at].wishes[z] = 1;
+        for (Index k = begin; k < parts_.size(); ++k) {
+            Part& own = parts_[k];
+            const auto turn = static_cast<std::size_t>(own.turn);
+            const bool stays = own.turn && own.turn != any && (all_[at].operators[turn] || own.operators[turn]);
+            if (stays) ++all_[at].wishes[turn];
+            else if (own.turn) at = add();
+            own.segment = at;
+            for (std::size_t j = 0; j < own.operators.size(); ++j) all_[at].operators[j] += own.operators[j];
+        }
+    }
+    Index add() {
+        all_.push_back({static_cast<Index>(all_.size())});
+        return all_.back().parent;
+    }
+    // The two operators of which there are most, Z before X before Y.
+    static void choose_operators(Segment& of) {
+        std::array<int, 3> found{z, x, y};
+        const auto more = [&](int a, int b) {
+            return of.operators[static_cast<std::size_t>(a)] > of.operators[static_cast<std::size_t>(b)];
+        };
+        std::stable_sort(found.begin(), found.end(), more);
+        const bool in_order = found[0] == z || found[1] == y;
+        of.first = found[in_order ? 0 : 1], of.second = found[in_order ? 1 : 0];
+    }
+    Segment& segment(Index item, std::size_t j) { return all_[parts_[places_[item][j]].segment]; }
+
+    bool join(Index number) {
+        const WireItem& item = of_.items[number];
+        const Segment &a = segment(number, 0), &b = segment(number, 1);
+        const int of_a = letter(item.a, lowest(item.a.x | item.a.z)), of_b = letter(item.b, lowest(item.b.x | item.b.z));
+        const bool may_a = of_a == a.first || of_a == a.second, may_b = of_b == b.first || of_b == b.second;
+        if (may_a && may_b) return join(a, b, (of_a == a.first) == (of_b == b.first));
+        if (may_a || may_b) return join(all_.front(), may_a ? a : b, may_a ? of_a != a.first : of_b != b.first);
+        return false;
+    }
+    // Lets two be alike, or differ; returns false if it is known that they are not.
+    bool join(const Segment& a, const Segment& b, bool differ) {
+        const auto [first, of_a] = root(static_cast<Index>(&a - all_.data()));
+        const auto [second, of_b] = root(static_cast<Index>(&b - all_.data()));
+        if (first == second) return (of_a != of_b) == differ;
+        all_[second].parent = first, all_[second].differs = (of_a != of_b) != differ;
+        return true;
+    }
+    // Returns the one by which a segment is known, and whether it differs from that; the way there is half as long then.
     std::pair<Index, bool> root(Index of) {
         bool differs = false;
-        for (; parents_[of] != of; of = parents_[of]) {
-            const Index parent = parents_[of];
-            differ_[of] = differ_[of] != differ_[parent], parents_[of] = parents_[parent];
-            differs ^= differ_[of];
+        for (; all_[of].parent != of; of = all_[of].parent) {
+            const Segment& parent = all_[all_[of].parent];
+            all_[of].differs = all_[of].differs != parent.differs, all_[of].parent = parent.parent;
+            differs = differs != all_[of].differs;
         }
         return {of, differs};
     }
 
-    std::vector<Index> parents_;
-    std::vector<bool> differ_;
-    std::vector<double> costs_;
-};
-
-// Reads items, and says what segments they are on and what these have to be.
-class Reader {
-  public:
-    explicit Reader(const Wires& of) : ground_(segments.add(-sure)) {
-        for (std::size_t wire = 0; wire < of.on_wire.size(); ++wire) at_.push_back({segments.add(-1)});
-    }
-
-    // Returns the segments of the operators of a reflection, or that of one wire of a rotation.
-    std::array<Index, 2> read(const WireItem& item) {
-        if (item.reflects()) return reflect(item);
-        std::array<Index, 2> out{};
-        const bool alone = count(item.wires()) == 1;
-        each(item.wires(), [&](int wire) {
-            Wire& own = at_[static_cast<std::size_t>(wire)];
-            const int turns = letter(item.a, wire);
-            out[0] = own.segment;
-            const bool mixes = alone && own.turned && own.turned != turns;  // in whatever frame, together with that before
-            if (mixes) is_z(wire, 3 - own.turned);
-            else is_z(wire, turns);
-            if (mixes || (alone && turns == y)) own.segment = segments.add();
-            own.turned = alone && !mixes && turns != y ? turns : 0;
-        });
-        return out;
-    }
-    // Counts that an operator of a wire costs less where it is written as Z.
-    void is_z(int wire, int operates) {
-        if (operates != y) segments.cost(at_[static_cast<std::size_t>(wire)].segment, operates == z ? -1 : 1);
-    }
-
-    Segments segments;
-    std::size_t reflections = 0, wrong = 0;
-
-  private:
-    struct Wire {
-        Index segment;
-        int turned = 0;  // what the item before turns about, if that is on this wire alone
-    };
-
-    std::array<Index, 2> reflect(const WireItem& item) {
-        const int u = lowest(item.a.x | item.a.z), v = lowest(item.b.x | item.b.z);
-        const int a = letter(item.a, u), b = letter(item.b, v);
-        Wire &first = at_[static_cast<std::size_t>(u)], &second = at_[static_cast<std::size_t>(v)];
-        first.turned = second.turned = 0;
-        bool right = a != y || b != y;
-        if (right && a == y) right = segments.join(ground_, second.segment, b == x);
-        else if (right && b == y) right = segments.join(ground_, first.segment, a == x);
-        else if (right) right = segments.join(first.segment, second.segment, a == b);
-        ++reflections, wrong += !right;
-        return {first.segment, second.segment};
-    }
-
-    Index ground_;  // a segment that is as it was read
-    std::vector<Wire> at_;
+    const Wires& of_;
+    std::vector<Part> parts_{{}};  // the first one is of no wire
+    std::vector<std::array<Index, 2>> places_;  // of the operators of each reflection, a part
+    std::vector<Segment> all_;
+    std::vector<Index> last_;  // of each wire, the segment
 };
 
 }  // namespace
@@ -124,22 +176,8 @@ bool mostly_reflects(const Wires& of) {
 }
 
 Letters cx_letters(const Wires& of) {
-    Reader reader(of);
-    std::vector<std::array<Index, 2>> segments(of.items.size());
-    for (Index k = 0; k < of.items.size(); ++k)
-        if (!of.items[k].gone) segments[k] = reader.read(of.items[k]);
-    if (reader.wrong * wrong_of > reader.reflections) return {};
-    for (int row = 0; row < of.local.wires(); ++row) {
-        const Pauli image{of.local.z_row(row)[0], of.local.z_row(row)[1]};
-        const int wire = lowest(image.x | image.z);
-        reader.is_z(wire, letter(image, wire));
-    }
-    const std::vector<bool> behind_h = reader.segments.cheapest();
-    Letters out = of.letters();
-    for (Index k = 0; k < out.size(); ++k)
-        for (std::size_t j = 0; j < 2; ++j)
-            if (unsigned char& one = out[k][j]; one % 3 && behind_h[segments[k][j]]) one = static_cast<unsigned char>(3 - one);
-    return out;
+    Segments segments(of);
+    return segments.join() ? segments.letters() : Letters{};
 }
 
 }  // namespace qx::form

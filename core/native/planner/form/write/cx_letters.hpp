@@ -1,9 +1,9 @@
-// Which wires are written behind H so that gates on two wires are CX, which a plan in a CNOT frame carries for nothing.
+// In which frames of wires gates on two wires are CX, which a plan in a CNOT frame carries for nothing.
 //
 // A reflection is CX where one of its operators is written as Z and the other one is not. H beside a turn about Y costs
-// nothing, so a wire may change there; between such turns it is one segment, and each reflection says of two segments
-// whether they are alike. An ansatz with layers of CX comes back so from one of CZ, whose transpiler has made one turn of
-// each H and the RY beside it.
+// nothing, so a wire may change there from Z to X; between such turns it is one segment, and each reflection says of two
+// segments whether they are alike. An ansatz with layers of CX comes back so from one of CZ, whose transpiler has made one
+// turn of each H and the RY beside it.
 #pragma once
 
 #include "planner/form/write/wires.hpp"

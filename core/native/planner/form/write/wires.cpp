@@ -40,6 +40,14 @@ bool fewer(const Turn& whole, std::size_t than, double tolerance, std::vector<Ax
             const Turn rest = whole * Turn::about(a, -first);
             if (fits({{a, first}, {b, angle(rest.v[static_cast<std::size_t>(b)], rest.w)}})) return true;
         }
+    const Rotations rotations = fewest_rotations(whole, {0, 1, 2}, tolerance);
+    if (rotations.num_generic < 3) {  // and quarter turns behind them
+        std::vector<AxisRotation> of(rotations.generic.begin(), rotations.generic.begin() + rotations.num_generic);
+        for (int k = 0; k < rotations.num_clifford; ++k)
+            of.push_back({rotations.clifford[static_cast<std::size_t>(k)].axis,
+                          rotations.clifford[static_cast<std::size_t>(k)].quarters * quarter});
+        if (fits(of)) return true;
+    }
     if (than <= 3) return false;
     const double sum = angle(v[2], whole.w), between = 2 * std::atan2(std::hypot(v[0], v[1]), std::hypot(whole.w, v[2]));
     const double difference = angle(v[1], v[0]);
