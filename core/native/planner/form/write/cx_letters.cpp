@@ -19,6 +19,7 @@ struct Part {
     int turn = 0;  // before it: a letter, or `any`
     Counts operators{};
     Index segment = 0;
+    std::array<int, 4> as{0, 1, 2, 3};  // which operator of its segment each one is
 };
 
 // Parts of a wire in one frame: one of two operators is written as Z. What is known of two is whether they are alike.
@@ -39,7 +40,7 @@ class Segments {
         for (int row = 0; row < of.local.wires(); ++row) {
             const Pauli image{of.local.z_row(row)[0], of.local.z_row(row)[1]};
             const int wire = lowest(image.x | image.z);
-            ++all_[last_[static_cast<std::size_t>(wire)]].wishes[static_cast<std::size_t>(letter(image, wire))];
+            wish(last_[static_cast<std::size_t>(wire)], letter(image, wire));
         }
         for (Segment& one : all_) choose_operators(one);
     }
@@ -69,7 +70,7 @@ class Segments {
             for (std::size_t j = 0; j < 2; ++j) {
                 if (!places_[k][j]) continue;
                 const Segment& own = segment(k, j);
-                const int read = out[k][j], as_z = own.takes_second ? own.second : own.first;
+                const int read = parts_[places_[k][j]].as[out[k][j]], as_z = own.takes_second ? own.second : own.first;
                 out[k][j] = static_cast<unsigned char>(read == as_z ? z : read == own.first || read == own.second ? x : y);
             }
         return out;
@@ -100,21 +101,45 @@ class Segments {
             ++parts_.back().operators[static_cast<std::size_t>(own)];
         }
         divide(begin);
-        for (const auto& [part, own] : joint) ++all_[parts_[part].segment].wishes[static_cast<std::size_t>(own)];
-        last_.push_back(parts_.back().segment);
+        for (const auto& [part, own] : joint) wish(parts_[part], own);
+        last_.push_back(parts_.back());
     }
     void divide(Index begin) {
         Index at = add();
         all_[at].wishes[z] = 1;
-        for (Index k = begin; k < parts_.size(); ++k) {
-            Part& own = parts_[k];
-            const auto turn = static_cast<std::size_t>(own.turn);
-            const bool stays = own.turn && own.turn != any && (all_[at].operators[turn] || own.operators[turn]);
-            if (stays) ++all_[at].wishes[turn];
-            else if (own.turn) at = add();
-            own.segment = at;
-            for (std::size_t j = 0; j < own.operators.size(); ++j) all_[at].operators[j] += own.operators[j];
+        parts_[begin].segment = at;
+        for (Index k = begin;; ++k) {
+            for (std::size_t j = 1; j < parts_[k].operators.size(); ++j)
+                all_[at].operators[static_cast<std::size_t>(parts_[k].as[j])] += parts_[k].operators[j];
+            if (k + 1 == parts_.size()) return;
+            Part& next = parts_[k + 1];
+            if (next.turn != any && stays(parts_[k], next)) wish(next, next.turn);
+            else at = add(), next.as = {0, 1, 2, 3};
+            next.segment = at;
         }
+    }
+    // Tells whether a turn about an operator that others are on one of its sides is in one segment with these. It lets the
+    // other two operators change places for nothing.
+    bool stays(const Part& before, Part& next) {
+        const int turns = before.as[static_cast<std::size_t>(next.turn)];
+        Segment own = all_[before.segment];
+        choose_operators(own);
+        const auto others = [&] {
+            int out = 0;
+            for (std::size_t j = 1; j < next.as.size(); ++j)
+                if (next.as[j] != own.first && next.as[j] != own.second) out += next.operators[j];
+            return out;
+        };
+        next.as = before.as;
+        const int kept = others();
+        for (int& one : next.as)
+            if (one && one != turns) one = x + y + z - turns - one;
+        if (others() >= kept) next.as = before.as;
+        next.segment = before.segment;
+        return own.operators[static_cast<std::size_t>(turns)] || next.operators[static_cast<std::size_t>(next.turn)];
+    }
+    void wish(const Part& part, int operates) {
+        ++all_[part.segment].wishes[static_cast<std::size_t>(part.as[static_cast<std::size_t>(operates)])];
     }
     Index add() {
         all_.push_back({static_cast<Index>(all_.size())});
@@ -135,7 +160,10 @@ class Segments {
     bool join(Index number) {
         const WireItem& item = of_.items[number];
         const Segment &a = segment(number, 0), &b = segment(number, 1);
-        const int of_a = letter(item.a, lowest(item.a.x | item.a.z)), of_b = letter(item.b, lowest(item.b.x | item.b.z));
+        const auto as = [&](std::size_t j, const Pauli& of) {
+            return parts_[places_[number][j]].as[static_cast<std::size_t>(letter(of, lowest(of.x | of.z)))];
+        };
+        const int of_a = as(0, item.a), of_b = as(1, item.b);
         const bool may_a = of_a == a.first || of_a == a.second, may_b = of_b == b.first || of_b == b.second;
         if (may_a && may_b) return join(a, b, (of_a == a.first) == (of_b == b.first));
         if (may_a || may_b) return join(all_.front(), may_a ? a : b, may_a ? of_a != a.first : of_b != b.first);
@@ -164,7 +192,7 @@ class Segments {
     std::vector<Part> parts_{{}};  // the first one is of no wire
     std::vector<std::array<Index, 2>> places_;  // of the operators of each reflection, a part
     std::vector<Segment> all_;
-    std::vector<Index> last_;  // of each wire, the segment
+    std::vector<Part> last_;  // of each wire
 };
 
 }  // namespace

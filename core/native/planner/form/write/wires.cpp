@@ -16,6 +16,16 @@ constexpr std::size_t most_turned = 2;  // rotations that commute, between two r
 
 constexpr double quarter = 1.57079632679489661923;
 
+// All of some rotations, quarter turns, too.
+std::vector<AxisRotation> with_quarters(const Rotations& of) {
+    std::vector<AxisRotation> out(of.generic.begin(), of.generic.begin() + of.num_generic);
+    for (int k = 0; k < of.num_clifford; ++k) {
+        const Rotations::Quarters& one = of.clifford[static_cast<std::size_t>(k)];
+        out.push_back({one.axis, one.quarters * quarter});
+    }
+    return out;
+}
+
 // Finds fewer rotations that make up a turn, each by its whole angle; returns whether there are so few.
 bool fewer(const Turn& whole, std::size_t than, double tolerance, std::vector<AxisRotation>& out) {
     const auto fits = [&](const std::vector<AxisRotation>& of) {
@@ -40,19 +50,18 @@ bool fewer(const Turn& whole, std::size_t than, double tolerance, std::vector<Ax
             const Turn rest = whole * Turn::about(a, -first);
             if (fits({{a, first}, {b, angle(rest.v[static_cast<std::size_t>(b)], rest.w)}})) return true;
         }
-    const Rotations rotations = fewest_rotations(whole, {0, 1, 2}, tolerance);
-    if (rotations.num_generic < 3) {  // and quarter turns behind them
-        std::vector<AxisRotation> of(rotations.generic.begin(), rotations.generic.begin() + rotations.num_generic);
-        for (int k = 0; k < rotations.num_clifford; ++k)
-            of.push_back({rotations.clifford[static_cast<std::size_t>(k)].axis,
-                          rotations.clifford[static_cast<std::size_t>(k)].quarters * quarter});
-        if (fits(of)) return true;
-    }
     if (than <= 3) return false;
     const double sum = angle(v[2], whole.w), between = 2 * std::atan2(std::hypot(v[0], v[1]), std::hypot(whole.w, v[2]));
     const double difference = angle(v[1], v[0]);
-    return fits({{2, (sum + difference) / 2}, {0, between}, {2, (sum - difference) / 2}}) ||
-           fits({{2, (sum - difference) / 2}, {0, between}, {2, (sum + difference) / 2}});
+    const bool three = fits({{2, (sum + difference) / 2}, {0, between}, {2, (sum - difference) / 2}}) ||
+                       fits({{2, (sum - difference) / 2}, {0, between}, {2, (sum + difference) / 2}});
+    const auto is_quarter = [&](const AxisRotation& one) { return split_angle(one.angle, tolerance).rest == 0; };
+    if (three && std::any_of(out.begin(), out.end(), is_quarter)) return true;
+    const std::vector<AxisRotation> about_z_x_z = out;
+    const Rotations few = fewest_rotations(whole, {0, 1, 2}, tolerance);
+    if (few.num_generic < 3 && fits(with_quarters(few))) return true;
+    out = about_z_x_z;
+    return three;
 }
 
 }  // namespace
