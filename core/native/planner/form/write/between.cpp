@@ -227,7 +227,7 @@ bool Writer::between_gates() {
     const int num_wires = static_cast<int>(wires_->on_wire.size());
     if (x_.empty()) {
         if (!usual_wires_ && mostly_reflects(*wires_)) {
-            usual_wires_ = std::exchange(wires_, std::make_unique<Wires>(form_, sums_, false));
+            usual_wires_ = std::exchange(wires_, std::make_unique<Wires>(form_, sums_, true));
             return true;
         }
         if (usual_wires_) written_as_ = cx_letters(*wires_), as_cx_ = !written_as_.empty();

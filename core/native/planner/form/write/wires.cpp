@@ -26,8 +26,9 @@ std::vector<AxisRotation> with_quarters(const Rotations& of) {
     return out;
 }
 
-// Finds fewer rotations that make up a turn, each by its whole angle; returns whether there are so few.
-bool fewer(const Turn& whole, std::size_t than, double tolerance, std::vector<AxisRotation>& out) {
+// Finds fewer rotations that make up a turn, each by its whole angle; returns whether there are so few. quarters: rather so
+// that others than quarter turns are fewest.
+bool fewer(const Turn& whole, std::size_t than, double tolerance, bool quarters, std::vector<AxisRotation>& out) {
     const auto fits = [&](const std::vector<AxisRotation>& of) {
         Turn made;
         for (const AxisRotation& one : of) made = Turn::about(one.axis, one.angle) * made;
@@ -56,7 +57,7 @@ bool fewer(const Turn& whole, std::size_t than, double tolerance, std::vector<Ax
     const bool three = fits({{2, (sum + difference) / 2}, {0, between}, {2, (sum - difference) / 2}}) ||
                        fits({{2, (sum - difference) / 2}, {0, between}, {2, (sum + difference) / 2}});
     const auto is_quarter = [&](const AxisRotation& one) { return split_angle(one.angle, tolerance).rest == 0; };
-    if (three && std::any_of(out.begin(), out.end(), is_quarter)) return true;
+    if (three && (!quarters || std::any_of(out.begin(), out.end(), is_quarter))) return true;
     const std::vector<AxisRotation> about_z_x_z = out;
     const Rotations few = fewest_rotations(whole, {0, 1, 2}, tolerance);
     if (few.num_generic < 3 && fits(with_quarters(few))) return true;
@@ -66,9 +67,9 @@ bool fewer(const Turn& whole, std::size_t than, double tolerance, std::vector<Ax
 
 }  // namespace
 
-Wires::Wires(const Form& form, Sums& sums, bool turns_between)
+Wires::Wires(const Form& form, Sums& sums, bool as_cx)
     : on_wire(static_cast<std::size_t>(form.tableau().wires())), local(form.tableau().wires()), form_(form), sums_(sums),
-      turns_between_(turns_between), state_(form.tableau().wires()) {}
+      as_cx_(as_cx), state_(form.tableau().wires()) {}
 
 Letters Wires::letters() const {
     const auto first = [](const Pauli& of) {
@@ -111,7 +112,7 @@ bool Wires::take_turns(std::size_t begin, std::size_t end) {
     }
     std::vector<AxisRotation> found;
     const Mask wire = read[begin].pauli.x | read[begin].pauli.z;
-    if (!generic || !fewer(whole, end - begin + 3, form_.tolerance(), found)) return false;
+    if (!generic || !fewer(whole, end - begin + 3, form_.tolerance(), as_cx_, found)) return false;
     const Pauli axes[] = {{wire, 0}, {wire, wire}, {0, wire}};
     for (const AxisRotation& one : found) take(axes[one.axis], {one.angle});
     return true;
@@ -185,7 +186,7 @@ void Wires::shorten(int wire) {
         run.push_back(on[k]);
     }
     std::vector<AxisRotation> found;
-    if (run.size() < 3 || !fewer(whole, run.size(), form_.tolerance(), found)) return;
+    if (run.size() < 3 || !fewer(whole, run.size(), form_.tolerance(), as_cx_, found)) return;
     for (const Index number : run) items[number].gone = true;
     std::vector<std::pair<Pauli, int>> quarters;
     for (const AxisRotation& one : found) {
@@ -231,7 +232,7 @@ void Wires::reflect(const Pauli& about, int quarters) {
         }
         if (item.commutes(own)) return true;
         const auto commutes = [&](Index other) { return item.commutes(items[other]); };
-        const bool may = !item.reflects() && !item.quarters && turns_between_;
+        const bool may = !item.reflects() && !item.quarters && !as_cx_;
         const bool alone = may && std::all_of(between.begin(), between.end(), commutes);
         between.push_back(number);
         return alone && between.size() <= most_turned;

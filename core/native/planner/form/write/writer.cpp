@@ -59,7 +59,7 @@ Writer::Writer(const Form& form, Int microseconds, Manner manner, Int within)
         return;
     }
     if (manner == Manner::between) {
-        wires_ = std::make_unique<Wires>(form, sums_, true);
+        wires_ = std::make_unique<Wires>(form, sums_, false);
         phase = form.read_phase;
         return;
     }
