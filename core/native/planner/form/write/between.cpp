@@ -7,6 +7,7 @@
 #include <cmath>
 #include <limits>
 #include <numbers>
+#include <utility>
 
 #include "planner/form/write/writer.hpp"
 
@@ -220,18 +221,20 @@ void Writer::write_reflection(SignedPauli a, SignedPauli b) {
     undo(around);
 }
 
-// Does a bounded amount of work; returns whether there is more. Where most items are reflections, the circuit is read again
-// without turns of two wires, which plans in a CNOT frame do not carry, and goes on so if reflections can be CX.
+// Does a bounded amount of work; returns whether there is more. Where reflections can be CX the circuit is read again, for
+// these.
 bool Writer::between_gates() {
     if (wires_->advance()) return true;
     const int num_wires = static_cast<int>(wires_->on_wire.size());
     if (x_.empty()) {
-        if (!usual_wires_ && mostly_reflects(*wires_)) {
+        written_as_ = cx_letters(*wires_);
+        const bool may = !written_as_.empty();
+        if (may && !usual_wires_) {
             usual_wires_ = std::exchange(wires_, std::make_unique<Wires>(form_, sums_, true));
             return true;
         }
-        if (usual_wires_) written_as_ = cx_letters(*wires_), as_cx_ = !written_as_.empty();
-        if (usual_wires_ && !as_cx_) wires_ = std::move(usual_wires_);
+        as_cx_ = may;
+        if (usual_wires_ && !may) wires_ = std::move(usual_wires_);
         begin_between();
     }
     if (chosen_ < most_rounds * num_wires) return choose_frames(chosen_++ % num_wires), true;

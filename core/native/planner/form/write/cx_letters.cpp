@@ -58,7 +58,8 @@ class Segments {
         for (Index k = 0; k < all_.size(); ++k) {
             const auto [first, differs] = root(k);
             const Segment& own = all_[k];
-            const int more = own.wishes[static_cast<std::size_t>(own.second)] - own.wishes[static_cast<std::size_t>(own.first)];
+            const int more =
+                own.wishes[static_cast<std::size_t>(own.second)] - own.wishes[static_cast<std::size_t>(own.first)];
             gain[first] += differs ? -more : more;
         }
         for (Index k = 0; k < all_.size(); ++k) {
@@ -197,13 +198,10 @@ class Segments {
 
 }  // namespace
 
-bool mostly_reflects(const Wires& of) {
+Letters cx_letters(const Wires& of) {
     double reflections = 0, turns = 0;
     for (const WireItem& item : of.items) (item.reflects() ? reflections : turns) += !item.gone;
-    return reflections > reflections_of_turn * turns;
-}
-
-Letters cx_letters(const Wires& of) {
+    if (reflections <= reflections_of_turn * turns) return {};
     Segments segments(of);
     return segments.join() ? segments.letters() : Letters{};
 }

@@ -10,10 +10,8 @@
 
 namespace qx::form {
 
-// Whether there are so many more reflections than rotations that a plan in a CNOT frame may pay.
-bool mostly_reflects(const Wires& of);
-
-// Returns how items are written where almost all reflections are CX; nothing if they cannot be.
+// Returns how items are written where almost all reflections are CX, and there are so many more of them than of rotations
+// that a plan in a CNOT frame may pay; else nothing.
 Letters cx_letters(const Wires& of);
 
 }  // namespace qx::form

@@ -32,9 +32,9 @@ using Letters = std::vector<std::array<unsigned char, 2>>;
 
 class Wires {
   public:
-    // A form, which stays where it is; the sums of its angles, to which those of others are added. as_cx: for frames in which
-    // reflections are CX. Then no rotations stand between two that cancel, which would make them ones of more wires, and of
-    // a turn as few are left as can be, whatever quarter turns that moves.
+    // A form, which stays where it is; the sums of its angles, to which those of others are added. as_cx: for frames in
+    // which reflections are CX. Then no rotations stand between two that cancel, which would make them ones of more wires,
+    // and of a turn as few are left as can be, whatever quarter turns that moves.
     Wires(const Form& form, Sums& sums, bool as_cx);
 
     // Reads what was read when the form was found, some at a time; returns whether there is more.

@@ -11,8 +11,8 @@
 
 #include "planner/form/clusters/clusters.hpp"
 #include "planner/form/form.hpp"
-#include "planner/form/write/grouping.hpp"
 #include "planner/form/write/cx_letters.hpp"
+#include "planner/form/write/grouping.hpp"
 
 namespace qx::form {
 
