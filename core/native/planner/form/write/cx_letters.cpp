@@ -8,41 +8,88 @@ namespace qx::form {
 
 namespace {
 
-constexpr int x = 1, z = 2, y = 3, any = 4;  // any: turns about several axes
-constexpr std::size_t wrong_of = 8;          // of so many reflections one may be no CX
-constexpr double reflections_of_turn = 1.5;  // `cx_ratio` of a shape: from it on plans in a CNOT frame are tried
+using Letter = std::size_t;
 
-using Counts = std::array<int, 4>;  // of operators, by letter
+constexpr Letter x = 1, z = 2, y = 3, any = 4;  // any: of turns about several axes
+constexpr std::size_t wrong_of = 8;             // of so many reflections one may be no CX
+constexpr double reflections_of_turn = 1.5;     // `cx_ratio` of a shape: from it on plans in a CNOT frame are tried
+constexpr int surely = 1 << 30;
+
+using Counts = std::array<int, 4>;  // for each letter
+
+Letter letter_of(const Pauli& of) { return static_cast<Letter>(letter(of, lowest(of.x | of.z))); }
+
+// What is known of segments: whether two are alike.
+class Likeness {
+  public:
+    Index add() {
+        parents_.push_back(static_cast<Index>(parents_.size())), differs_.push_back(false);
+        return parents_.back();
+    }
+    // Lets two be alike, or differ; returns false if it is known that they are not.
+    bool join(Index a, Index b, bool differ) {
+        const auto [first, of_a] = root(a);
+        const auto [second, of_b] = root(b);
+        if (first == second) return (of_a != of_b) == differ;
+        parents_[second] = first, differs_[second] = (of_a != of_b) != differ;
+        return true;
+    }
+    // Returns the one by which others are known, and whether a segment differs from it; the way there is half as long then.
+    std::pair<Index, bool> root(Index of) {
+        bool differs = false;
+        for (; parents_[of] != of; of = parents_[of]) {
+            const Index parent = parents_[of];
+            differs_[of] = differs_[of] != differs_[parent], parents_[of] = parents_[parent];
+            differs = differs != differs_[of];
+        }
+        return {of, differs};
+    }
+
+  private:
+    std::vector<Index> parents_;
+    std::vector<bool> differs_;
+};
 
 // What is on a wire between two turns.
 struct Part {
-    int turn = 0;  // before it: a letter, or `any`
+    Letter turn = 0;  // before it
     Counts operators{};
     Index segment = 0;
-    std::array<int, 4> as{0, 1, 2, 3};  // which operator of its segment each one is
+    std::array<Letter, 4> as{0, 1, 2, 3};  // which operator of its segment each one is
 };
 
-// Parts of a wire in one frame: one of two operators is written as Z. What is known of two is whether they are alike.
+// Parts of a wire in one frame, in which one of two operators is written as Z.
 struct Segment {
-    Index parent;         // by which it is known, itself if by none
-    bool differs = false;  // from its parent: one has its first operator as Z and the other one its second
     Counts operators{}, wishes{};  // of those on it; and what costs less where it is Z
-    int first = z, second = x;
+    Letter first = z, second = x;
     bool takes_second = false;
+
+    // The two operators of which there are most, Z before X before Y.
+    void choose() {
+        std::array<Letter, 3> found{z, x, y};
+        std::stable_sort(found.begin(), found.end(), [&](Letter a, Letter b) { return operators[a] > operators[b]; });
+        const bool in_order = found[0] == z || found[1] == y;
+        first = found[in_order ? 0 : 1], second = found[in_order ? 1 : 0];
+    }
+    bool has(Letter of) const { return of == first || of == second; }
+    // As what an operator is written.
+    Letter written(Letter of) const { return of == (takes_second ? second : first) ? z : has(of) ? x : y; }
 };
 
 class Segments {
   public:
     explicit Segments(const Wires& of) : of_(of), places_(of.items.size()) {
-        add();  // whose first operator is Z
-        all_.front().wishes[z] = 1 << 30;
-        for (std::size_t wire = 0; wire < of.on_wire.size(); ++wire) read(static_cast<int>(wire));
+        all_[add()].wishes[z] = surely;
+        std::vector<Index> last;  // part of each wire
+        for (std::size_t wire = 0; wire < of.on_wire.size(); ++wire) {
+            read(static_cast<int>(wire));
+            last.push_back(static_cast<Index>(parts_.size() - 1));
+        }
         for (int row = 0; row < of.local.wires(); ++row) {
             const Pauli image{of.local.z_row(row)[0], of.local.z_row(row)[1]};
-            const int wire = lowest(image.x | image.z);
-            wish(last_[static_cast<std::size_t>(wire)], letter(image, wire));
+            wish(parts_[last[static_cast<std::size_t>(lowest(image.x | image.z))]], letter_of(image));
         }
-        for (Segment& one : all_) choose_operators(one);
+        for (Segment& one : all_) one.choose();
     }
 
     // Lets reflections be CX, where nothing that is known before is against it; returns whether almost all are.
@@ -54,42 +101,27 @@ class Segments {
     }
 
     Letters letters() {
-        std::vector<int> gain(all_.size());  // of a second operator as Z
-        for (Index k = 0; k < all_.size(); ++k) {
-            const auto [first, differs] = root(k);
-            const Segment& own = all_[k];
-            const int more =
-                own.wishes[static_cast<std::size_t>(own.second)] - own.wishes[static_cast<std::size_t>(own.first)];
-            gain[first] += differs ? -more : more;
-        }
-        for (Index k = 0; k < all_.size(); ++k) {
-            const auto [first, differs] = root(k);
-            all_[k].takes_second = (gain[first] > 0) != differs;
-        }
+        choose();
         Letters out = of_.letters();
         for (Index k = 0; k < out.size(); ++k)
-            for (std::size_t j = 0; j < 2; ++j) {
-                if (!places_[k][j]) continue;
-                const Segment& own = segment(k, j);
-                const int read = parts_[places_[k][j]].as[out[k][j]], as_z = own.takes_second ? own.second : own.first;
-                out[k][j] = static_cast<unsigned char>(read == as_z ? z : read == own.first || read == own.second ? x : y);
-            }
+            for (std::size_t j = 0; j < 2; ++j)
+                if (const Part& part = parts_[places_[k][j]]; part.segment)
+                    out[k][j] = static_cast<unsigned char>(all_[part.segment].written(part.as[out[k][j]]));
         return out;
     }
 
   private:
-    // Divides a wire into parts, and these into segments: a turn lets a wire change between the two operators that it does
-    // not commute with for nothing, and turns about several axes from any to any.
+    // Divides a wire into parts.
     void read(int wire) {
         const auto begin = static_cast<Index>(parts_.size());
         parts_.push_back({});
         bool turns = false;
-        std::vector<std::pair<Index, int>> joint;
+        std::vector<std::pair<Index, Letter>> joint;
         for (const Index number : of_.on_wire[static_cast<std::size_t>(wire)]) {
             const WireItem& item = of_.items[number];
             if (item.gone) continue;
             const bool second = !letter(item.a, wire);
-            const int own = letter(second ? item.b : item.a, wire);
+            const auto own = static_cast<Letter>(letter(second ? item.b : item.a, wire));
             if (item.wires() == unit(wire)) {
                 if (!turns) parts_.push_back({own});
                 else if (parts_.back().turn != own) parts_.back().turn = any;
@@ -97,103 +129,80 @@ class Segments {
                 continue;
             }
             turns = false;
-            if (item.reflects()) places_[number][second] = static_cast<Index>(parts_.size() - 1);
-            else joint.emplace_back(static_cast<Index>(parts_.size() - 1), own);
-            ++parts_.back().operators[static_cast<std::size_t>(own)];
+            const auto part = static_cast<Index>(parts_.size() - 1);
+            if (item.reflects()) places_[number][second] = part;
+            else joint.emplace_back(part, own);
+            ++parts_[part].operators[own];
         }
         divide(begin);
         for (const auto& [part, own] : joint) wish(parts_[part], own);
-        last_.push_back(parts_.back());
     }
+    // Puts parts of a wire into segments: a turn lets the two operators that it does not commute with change places for
+    // nothing, and turns about several axes any of them.
     void divide(Index begin) {
         Index at = add();
         all_[at].wishes[z] = 1;
         parts_[begin].segment = at;
         for (Index k = begin;; ++k) {
-            for (std::size_t j = 1; j < parts_[k].operators.size(); ++j)
-                all_[at].operators[static_cast<std::size_t>(parts_[k].as[j])] += parts_[k].operators[j];
+            const Part& own = parts_[k];
+            for (Letter one : {x, z, y}) all_[at].operators[own.as[one]] += own.operators[one];
             if (k + 1 == parts_.size()) return;
             Part& next = parts_[k + 1];
-            if (next.turn != any && stays(parts_[k], next)) wish(next, next.turn);
-            else at = add(), next.as = {0, 1, 2, 3};
-            next.segment = at;
+            if (next.turn != any && stays(own, next)) wish(next, next.turn);
+            else at = add(), next.as = {0, 1, 2, 3}, next.segment = at;
         }
     }
-    // Tells whether a turn about an operator that others are on one of its sides is in one segment with these. It lets the
-    // other two operators change places for nothing.
-    bool stays(const Part& before, Part& next) {
-        const int turns = before.as[static_cast<std::size_t>(next.turn)];
+    // Puts a part into the segment of the one before, and tells whether one of both has the operator that the turn between
+    // them is about: else the next one is a segment of its own.
+    bool stays(const Part& before, Part& next) const {
+        const Letter turn = before.as[next.turn];
         Segment own = all_[before.segment];
-        choose_operators(own);
+        own.choose();
         const auto others = [&] {
             int out = 0;
-            for (std::size_t j = 1; j < next.as.size(); ++j)
-                if (next.as[j] != own.first && next.as[j] != own.second) out += next.operators[j];
+            for (Letter one : {x, z, y}) out += own.has(next.as[one]) ? 0 : next.operators[one];
             return out;
         };
-        next.as = before.as;
+        next.segment = before.segment, next.as = before.as;
         const int kept = others();
-        for (int& one : next.as)
-            if (one && one != turns) one = x + y + z - turns - one;
+        for (Letter one : {x, z, y})
+            if (next.as[one] != turn) next.as[one] = x + y + z - turn - next.as[one];
         if (others() >= kept) next.as = before.as;
-        next.segment = before.segment;
-        return own.operators[static_cast<std::size_t>(turns)] || next.operators[static_cast<std::size_t>(next.turn)];
+        return own.operators[turn] || next.operators[next.turn];
     }
-    void wish(const Part& part, int operates) {
-        ++all_[part.segment].wishes[static_cast<std::size_t>(part.as[static_cast<std::size_t>(operates)])];
-    }
+    void wish(const Part& part, Letter of) { ++all_[part.segment].wishes[part.as[of]]; }
     Index add() {
-        all_.push_back({static_cast<Index>(all_.size())});
-        return all_.back().parent;
+        all_.push_back({});
+        return likeness_.add();
     }
-    // The two operators of which there are most, Z before X before Y.
-    static void choose_operators(Segment& of) {
-        std::array<int, 3> found{z, x, y};
-        const auto more = [&](int a, int b) {
-            return of.operators[static_cast<std::size_t>(a)] > of.operators[static_cast<std::size_t>(b)];
-        };
-        std::stable_sort(found.begin(), found.end(), more);
-        const bool in_order = found[0] == z || found[1] == y;
-        of.first = found[in_order ? 0 : 1], of.second = found[in_order ? 1 : 0];
-    }
-    Segment& segment(Index item, std::size_t j) { return all_[parts_[places_[item][j]].segment]; }
-
     bool join(Index number) {
-        const WireItem& item = of_.items[number];
-        const Segment &a = segment(number, 0), &b = segment(number, 1);
-        const auto as = [&](std::size_t j, const Pauli& of) {
-            return parts_[places_[number][j]].as[static_cast<std::size_t>(letter(of, lowest(of.x | of.z)))];
-        };
-        const int of_a = as(0, item.a), of_b = as(1, item.b);
-        const bool may_a = of_a == a.first || of_a == a.second, may_b = of_b == b.first || of_b == b.second;
-        if (may_a && may_b) return join(a, b, (of_a == a.first) == (of_b == b.first));
-        if (may_a || may_b) return join(all_.front(), may_a ? a : b, may_a ? of_a != a.first : of_b != b.first);
-        return false;
+        const Part &of_a = parts_[places_[number][0]], &of_b = parts_[places_[number][1]];
+        const Segment &first = all_[of_a.segment], &second = all_[of_b.segment];
+        const Letter a = of_a.as[letter_of(of_.items[number].a)], b = of_b.as[letter_of(of_.items[number].b)];
+        if (first.has(a) && second.has(b))
+            return likeness_.join(of_a.segment, of_b.segment, (a == first.first) == (b == second.first));
+        if (first.has(a)) return likeness_.join(0, of_a.segment, a != first.first);
+        return second.has(b) && likeness_.join(0, of_b.segment, b != second.first);
     }
-    // Lets two be alike, or differ; returns false if it is known that they are not.
-    bool join(const Segment& a, const Segment& b, bool differ) {
-        const auto [first, of_a] = root(static_cast<Index>(&a - all_.data()));
-        const auto [second, of_b] = root(static_cast<Index>(&b - all_.data()));
-        if (first == second) return (of_a != of_b) == differ;
-        all_[second].parent = first, all_[second].differs = (of_a != of_b) != differ;
-        return true;
-    }
-    // Returns the one by which a segment is known, and whether it differs from that; the way there is half as long then.
-    std::pair<Index, bool> root(Index of) {
-        bool differs = false;
-        for (; all_[of].parent != of; of = all_[of].parent) {
-            const Segment& parent = all_[all_[of].parent];
-            all_[of].differs = all_[of].differs != parent.differs, all_[of].parent = parent.parent;
-            differs = differs != all_[of].differs;
+    // Chooses for all segments that are known by each other what costs least.
+    void choose() {
+        std::vector<int> gains(all_.size());
+        for (Index k = 0; k < all_.size(); ++k) {
+            const auto [root, differs] = likeness_.root(k);
+            const int gain = all_[k].wishes[all_[k].second] - all_[k].wishes[all_[k].first];
+            gains[root] += differs ? -gain : gain;
         }
-        return {of, differs};
+        for (Index k = 0; k < all_.size(); ++k) {
+            const auto [root, differs] = likeness_.root(k);
+            all_[k].takes_second = (gains[root] > 0) != differs;
+        }
     }
 
     const Wires& of_;
-    std::vector<Part> parts_{{}};  // the first one is of no wire
-    std::vector<std::array<Index, 2>> places_;  // of the operators of each reflection, a part
-    std::vector<Segment> all_;
-    std::vector<Part> last_;  // of each wire
+    std::vector<std::array<Index, 2>> places_;  // of the operators of each reflection, a part; 0 for other items
+    std::vector<Part> parts_{{}};               // the first one is of no wire
+    std::vector<Segment> all_;                  // the first operator of the first one is Z
+    Likeness likeness_;
 };
 
 }  // namespace
