@@ -205,12 +205,27 @@ class Segments {
     Likeness likeness_;
 };
 
+// Whether there are so many more reflections than turns of wires, each of one rotation or several, and other rotations.
+bool mostly_reflects(const Wires& of) {
+    double reflections = 0, turns = 0;
+    for (const WireItem& item : of.items)
+        if (!item.gone) (item.reflects() ? reflections : turns) += item.reflects() || count(item.wires()) > 1;
+    for (const std::vector<Index>& on : of.on_wire) {
+        bool turned = false;
+        for (const Index number : on) {
+            const WireItem& item = of.items[number];
+            if (item.gone) continue;
+            const bool alone = count(item.wires()) == 1;
+            turns += alone && !turned, turned = alone;
+        }
+    }
+    return reflections > reflections_of_turn * turns;
+}
+
 }  // namespace
 
 Letters cx_letters(const Wires& of) {
-    double reflections = 0, turns = 0;
-    for (const WireItem& item : of.items) (item.reflects() ? reflections : turns) += !item.gone;
-    if (reflections <= reflections_of_turn * turns) return {};
+    if (!mostly_reflects(of)) return {};
     Segments segments(of);
     return segments.join() ? segments.letters() : Letters{};
 }
