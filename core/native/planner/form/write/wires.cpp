@@ -57,7 +57,7 @@ bool fewer(const Turn& whole, std::size_t than, double tolerance, bool quarters,
     const bool three = fits({{2, (sum + difference) / 2}, {0, between}, {2, (sum - difference) / 2}}) ||
                        fits({{2, (sum - difference) / 2}, {0, between}, {2, (sum + difference) / 2}});
     const auto is_quarter = [&](const AxisRotation& one) { return split_angle(one.angle, tolerance).rest == 0; };
-    if (three && (!quarters || std::any_of(out.begin(), out.end(), is_quarter))) return true;
+    if (!quarters || (three && std::any_of(out.begin(), out.end(), is_quarter))) return three;
     const std::vector<AxisRotation> about_z_x_z = out;
     const Rotations few = fewest_rotations(whole, {0, 1, 2}, tolerance);
     if (few.num_generic < 3 && fits(with_quarters(few))) return true;
@@ -232,7 +232,7 @@ void Wires::reflect(const Pauli& about, int quarters) {
         }
         if (item.commutes(own)) return true;
         const auto commutes = [&](Index other) { return item.commutes(items[other]); };
-        const bool may = !item.reflects() && !item.quarters && !as_cx_;
+        const bool may = !as_cx_ && !item.reflects() && !item.quarters;
         const bool alone = may && std::all_of(between.begin(), between.end(), commutes);
         between.push_back(number);
         return alone && between.size() <= most_turned;

@@ -141,7 +141,7 @@ class Writer {
     const Form& form_;
     Sums sums_;
     std::unique_ptr<Clusters> clusters_;
-    std::unique_ptr<Wires> wires_, usual_wires_;  // usual: while others are tried, as which reflections are CX
+    std::unique_ptr<Wires> wires_, usual_wires_;  // usual: what was read first, until it is known whether reflections are CX
     bool as_cx_ = false;
     std::vector<std::vector<unsigned char>> frames_of_;  // for each wire, of each of its items
     std::vector<WireFrame> frame_of_;
