@@ -27,6 +27,7 @@ from qsim_ex.observe import drawn_wires, expectation, sampling
 from qsim_ex.placement import index_bits as at
 from qsim_ex.placement.executor import check_norm
 from qsim_ex.placement.single import Single
+from qsim_ex.placement.wires import cloned, extended, shrunk
 from qsim_ex.planning.planner import bind, make_plan
 from qsim_ex.steps import Layout, Shape
 
@@ -321,12 +322,12 @@ class Contract:
             pytest.skip("this placement cannot be copied")
         case = draw_case(data, deployment, dtype)
         n = case.n
-        copy = Case(case.placement.clone(), case.psi.copy())
+        copy = Case(cloned(case.placement), case.psi.copy())
         assert copy.placement.layout == case.placement.layout
         case.placement.scale(When(0, 0), 2.0, 2.0)
         copy.unchanged()
         more = data.draw(st.integers(0, 2))
-        wider = Case(copy.placement.extend(more), np.concatenate([copy.psi, np.zeros(((1 << more) - 1) << n)]))
+        wider = Case(extended(copy.placement, more), np.concatenate([copy.psi, np.zeros(((1 << more) - 1) << n)]))
         assert wider.n == n + more
         wider.unchanged()
         gone = data.draw(st.permutations(range(n + more)))[: data.draw(st.integers(0, more))]
@@ -335,9 +336,9 @@ class Contract:
         wider.placement.scale(at.held(ALWAYS, gone, value), 1, 0)
         if not wider.psi[at_value].any():
             with pytest.raises(StateError, match="cannot be removed"):
-                wider.placement.shrink(gone)
+                shrunk(wider.placement, gone)
         else:
-            narrow = Case(wider.placement.shrink(gone), wider.psi[at_value])
+            narrow = Case(shrunk(wider.placement, gone), wider.psi[at_value])
             assert narrow.n == n + more - len(gone)
             narrow.unchanged()
 
@@ -351,7 +352,7 @@ class Contract:
         weights = np.bincount(values_of(wires, case.n), np.abs(case.psi) ** 2)
         if np.count_nonzero(weights) > 1:
             with pytest.raises(StateError, match="weight of"):
-                case.placement.shrink(wires)
+                shrunk(case.placement, wires)
         case.unchanged()
 
     @asked

@@ -29,6 +29,7 @@ from support.strategies import layouts
 
 from qsim_ex.circuit.builder import CircuitBuilder
 from qsim_ex.errors import Cancelled, InvalidInput, OutOfMemory, PlanError
+from qsim_ex.placement import executor
 from qsim_ex.planning.planner import bind, make_plan
 from qsim_ex.steps import Coefficients, Layout, Levels, Migration, Plan, Stage
 
@@ -54,7 +55,7 @@ def test_run(division: Division, data: st.DataObject, seed: int) -> None:
         state.layout = work.plan.start
     ticks: list[int] = []
     state.run(work.plan, [(None, iter(work.numbers))], lambda: ticks.append(1))
-    assert (state.layout, state.fresh, len(ticks)) == (work.plan.end, work.plan.left, state.ticks(work.plan))
+    assert (state.layout, state.fresh, len(ticks)) == (work.plan.end, work.plan.left, executor.ticks(state, work.plan))
     near = data.draw(st.permutations(range(n)))[: division.levels.local - division.levels.slice]
     assert far(amplitudes(state, near), by_values(done(psi, work), work.plan.end)) < 1e-12
 

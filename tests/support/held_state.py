@@ -14,7 +14,8 @@ import numpy as np
 from qsim_ex.circuit.ops import mask_of
 from qsim_ex.devices.base import Device
 from qsim_ex.placement import index_bits as at
-from qsim_ex.placement.divided.divided import Divided, NearSubState
+from qsim_ex.placement.divided.divided import Divided
+from qsim_ex.placement.divided.near import NearSubState
 from qsim_ex.placement.index_bits import move_bits
 from qsim_ex.steps import Exchange, Layout, Levels, Migration, Plan, Stage, Step, Sweep, ZeroFill
 

@@ -24,18 +24,17 @@ from qsim_ex.comm.loopback import loopback
 from qsim_ex.comm.protocol import Communicator
 from qsim_ex.devices.base import Device
 from qsim_ex.errors import CommunicationError, InvalidInput, NotSupported
-from qsim_ex.placement import index_bits as at
 from qsim_ex.placement.base import Pieces, Placement, Tick
 from qsim_ex.placement.deployment import Deployment
 from qsim_ex.placement.divided import exchanged
-from qsim_ex.placement.divided.divided import Divided, NearSubState
+from qsim_ex.placement.divided.divided import Divided
+from qsim_ex.placement.divided.near import NearSubState
 from qsim_ex.placement.exchange.lockstep import shares_of
 from qsim_ex.placement.kinds import PlacementKind
 from qsim_ex.placement.overlap import overlap
 from qsim_ex.placement.ranks.over_host import RanksOverHost
 from qsim_ex.placement.ranks.ranks import Ranks, needs
 from qsim_ex.placement.request import Limits, StateRequest
-from qsim_ex.placement.wires import held_values
 from qsim_ex.precision import STORAGE, Amplitudes
 from qsim_ex.steps import Layout, Levels, Plan
 
@@ -214,14 +213,6 @@ class RanksInThreads(Divided):
             raise NotSupported(f"{num_wires} wires on {len(self.devices)} ranks, each of which needs one.")
         levels = replace(given, local=local, slice=min(given.slice, local - 1))
         return RanksInThreads(self.devices, num_wires, self.dtype, levels, self._per_rank)
-
-    def shrink(self, wires: Sequence[int]) -> RanksInThreads:
-        """This state without some wires; see `Placement.shrink`."""
-        self.arrange(at.with_last(self.layout, wires, held_values(self, wires)))
-        new = self.another(self.num_wires - len(wires))
-        self.copy_to(new, at.without_last(self.layout, wires))
-        self.release()
-        return new
 
     def copy_to(self, new: Divided, layout: Layout) -> None:
         """Copy amplitudes to a new placement, index by index as far as both go; there they have another layout."""

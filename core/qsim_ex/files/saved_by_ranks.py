@@ -29,6 +29,7 @@ from qsim_ex.files.saved_state import (
 )
 from qsim_ex.files.written import written
 from qsim_ex.placement.ranks.ranks import Ranks
+from qsim_ex.steps.index_map import IndexMap
 
 _TIMES = 10
 """How often ranks open a file before they say that it is not the same on all of them."""
@@ -81,7 +82,7 @@ def save_together(placement: Ranks, path: Path, about: Mapping[str, object] | No
                 file.flush()
                 part = ranks.broadcast(Path(file.name).resolve())
                 found = _write_own(placement, part, room, header.piece)
-                _finish(file, path, replace(header, index_map=placement.index_map), room, found)
+                _finish(file, path, replace(header, index_map=IndexMap.of(placement.layout)), room, found)
         except SavedStateError as raised:
             error = str(raised)
             if part is None:

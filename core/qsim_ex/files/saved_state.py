@@ -135,7 +135,7 @@ def begun(placement: Placement, path: Path, about: Mapping[str, Any] | None) -> 
     header = Header(
         placement.num_wires,
         placement.dtype,
-        placement.index_map,
+        IndexMap.of(placement.layout),
         min(thresholds.now.file_piece, 1 << placement.levels.local),
         0,
         1.0,

@@ -28,6 +28,7 @@ from qsim_ex.files.written import written
 from qsim_ex.later import later
 from qsim_ex.options import Options
 from qsim_ex.placement.base import Placement
+from qsim_ex.steps.index_map import IndexMap
 
 if TYPE_CHECKING:
     from qsim_ex.files import saved_by_ranks
@@ -52,7 +53,9 @@ def save(placement: Placement, path: Path, about: Mapping[str, object] | None = 
             weight += write_piece(file, first, values)
             pieces += 1
         require_finite(path, weight)
-        write_header(file, replace(header, index_map=placement.index_map, pieces=pieces, norm=math.sqrt(weight)), room)
+        write_header(
+            file, replace(header, index_map=IndexMap.of(placement.layout), pieces=pieces, norm=math.sqrt(weight)), room
+        )
 
 
 def look_for(path: Path, options: Options) -> SavedState:

@@ -15,7 +15,6 @@ from numpy.typing import NDArray
 from qsim_ex.circuit.ops import ALWAYS, When
 from qsim_ex.devices.base import Buffer
 from qsim_ex.precision import AmplitudeDtype, Amplitudes
-from qsim_ex.steps.index_map import IndexMap
 from qsim_ex.steps.layout import Layout, Levels
 from qsim_ex.steps.plan import Plan
 
@@ -54,11 +53,8 @@ class RunsPlans(Protocol):
     def bytes_moved(self) -> int:
         """Bytes copied so far between devices, and between devices and the host."""
 
-    def ticks(self, plan: Plan) -> int:
-        """Return how often `run` calls its `tick` for a plan."""
-
-    def stage_ends(self, plans: Sequence[Plan]) -> list[int]:
-        """Return how often `tick` has been called at the end of each stage of some plans that run one after another."""
+    def passes(self, plan: Plan) -> Iterable[tuple[int, int]]:
+        """Return for each pass of `run` over the states how many stages of a plan it has, and how many ticks."""
 
     def report(self) -> dict[str, object]:
         """Return what a result reports of a divided state, as JSON values; empty for a state in one piece."""
@@ -83,10 +79,6 @@ class Placement(RunsPlans, Protocol):
     @property
     def levels(self) -> Levels:
         """How the index bits are divided."""
-
-    @property
-    def index_map(self) -> IndexMap:
-        """Which basis state each index holds, as it is now."""
 
     @property
     def dtype(self) -> AmplitudeDtype:
@@ -146,18 +138,23 @@ class Placement(RunsPlans, Protocol):
     def scale(self, when: When, inside: float, outside: float) -> None:
         """Multiply the amplitudes at which `when` (on wires) holds by `inside`, all others by `outside`."""
 
-    def extend(self, count: int) -> Placement:
-        """Return this state with `count` more wires in |0>, numbered from n on; this placement is released."""
+    # --- other numbers of wires, see `wires` ----------------------------------------------------------------------
 
-    def shrink(self, wires: Sequence[int]) -> Placement:
-        """Return this state without some wires, each of which is at 0 or at 1; this placement is released.
+    @property
+    def home_bits(self) -> int:
+        """The number of index bits of a part that stays where it is: all of them in one memory."""
 
-        The others keep their order and are renumbered from 0. Raises `StateError`, with the weight, if some of
-        the wires are found at more than one value.
+    def another(self, num_wires: int) -> Self:
+        """Return a placement of this kind on these devices for `num_wires` wires: |0…0>, every index bit fresh.
+
+        Raises `NotSupported` where a kind cannot.
         """
 
-    def clone(self) -> Self:
-        """Return another placement of the same kind, on the same devices, that holds the same state."""
+    def copy_to(self, new: Self, layout: Layout) -> None:
+        """Copy amplitudes to `another` placement: of each part, as many as both have there; what is new is fresh.
+
+        layout: that of the wires there.
+        """
 
     # --- direct access to memory ---------------------------------------------------------------------------------
 

@@ -7,7 +7,6 @@ once; a single row is an ordinary placement.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from itertools import accumulate
 from typing import Any
 
 import numpy as np
@@ -21,7 +20,6 @@ from qsim_ex.placement import index_bits as at
 from qsim_ex.placement.base import Floats, Parts, Rows, States, Tick
 from qsim_ex.placement.single import Single
 from qsim_ex.precision import AmplitudeDtype, Amplitudes
-from qsim_ex.steps.index_map import IndexMap
 from qsim_ex.steps.layout import Layout
 from qsim_ex.steps.plan import Plan
 from qsim_ex.steps.step import ZeroFill
@@ -73,11 +71,6 @@ class Batch:
         return made
 
     @property
-    def index_map(self) -> IndexMap:
-        """Which basis state each index of a row holds, the same in all rows."""
-        return IndexMap.of(self.layout)
-
-    @property
     def buffer(self) -> Buffer:
         """All amplitudes, [rows · 2^n]; zeros that growing states had not written yet are written now."""
         if self.fresh:
@@ -96,13 +89,9 @@ class Batch:
     single = None
     bytes_moved = 0
 
-    def ticks(self, plan: Plan) -> int:
-        """Return the number of steps, each of which is one call for all rows."""
-        return len(plan.steps)
-
-    def stage_ends(self, plans: Sequence[Plan]) -> list[int]:
-        """Return the number of steps up to the end of each stage."""
-        return list(accumulate(len(stage.steps) for plan in plans for stage in plan.stages))
+    def passes(self, plan: Plan) -> Iterable[tuple[int, int]]:
+        """Return the number of steps of each stage; each is one call for all rows."""
+        return ((1, len(stage.steps)) for stage in plan.stages)
 
     def report(self) -> dict[str, object]:
         """Return an empty report."""

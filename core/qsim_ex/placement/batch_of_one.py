@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from qsim_ex.errors import NotSupported
 from qsim_ex.placement.base import Floats, Parts, Placement, Rows
+from qsim_ex.placement.wires import cloned
 from qsim_ex.precision import Amplitudes
 from qsim_ex.steps.layout import Layout
 
@@ -22,8 +23,7 @@ class BatchOfOne:
     def __init__(self, placement: Placement) -> None:
         self.single = placement
         self.run = placement.run
-        self.ticks = placement.ticks
-        self.stage_ends = placement.stage_ends
+        self.passes = placement.passes
         self.report = placement.report
         self.norm_check = placement.norm_check
         self.release = placement.release
@@ -56,7 +56,7 @@ class BatchOfOne:
         """Return a copy of the state; `rows` is [0]."""
         if len(rows) != 1:
             raise ValueError(f"expected 1 row of a single state, got {len(rows)}; pass rows=[0].")
-        return BatchOfOne(self.single.clone())
+        return BatchOfOne(cloned(self.single))
 
     def row(self, row: int) -> Placement:  # noqa: ARG002
         """Return the state."""

@@ -1,5 +1,7 @@
 """The loop that executes steps: of one state, of many, and of sub state vectors on several devices in lockstep.
 
+How often it calls its tick follows from the passes of a plan.
+
 It also has the check after a run: whether amplitudes were lost or doubled while they were moved. Unitary work keeps the
 norm, and rounding changes it by little. A slice that is dropped, written twice or left out changes it by its weight.
 Code that computes the squared norm anyway (the sum from which shots are drawn, or one visit) passes it to `check_norm`.
@@ -19,7 +21,8 @@ from qsim_ex import thresholds
 from qsim_ex.circuit.check import UNITARY_TOLERANCE
 from qsim_ex.devices.base import Buffer
 from qsim_ex.errors import DeviceError, PlanError
-from qsim_ex.placement.base import Tick
+from qsim_ex.placement.base import RunsPlans, Tick
+from qsim_ex.steps.plan import Plan
 from qsim_ex.steps.step import Step
 
 ROUNDINGS = 16
@@ -113,6 +116,24 @@ def _most_on_a_device(targets: Sequence[Target]) -> int:
     for target in targets:
         sizes[target.device.name] += target.buffer.nbytes
     return max(sizes.values(), default=0)
+
+
+def ticks(states: RunsPlans, plan: Plan) -> int:
+    """Return how often a run of a plan calls its tick."""
+    return sum(ticks for _, ticks in states.passes(plan))
+
+
+def stage_ends(states: RunsPlans, plans: Sequence[Plan]) -> list[int]:
+    """Return how often the tick has been called at the end of each stage of some plans that run one after another.
+
+    The stages of one pass end together.
+    """
+    ends, done = [], 0
+    for plan in plans:
+        for stages, ticks in states.passes(plan):
+            done += ticks
+            ends += [done] * stages
+    return ends
 
 
 # --- after a run -----------------------------------------------------------------------------------------------------

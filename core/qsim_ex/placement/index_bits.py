@@ -116,17 +116,32 @@ def with_first(layout: Layout, wires: Sequence[int]) -> Layout:
     return ordered(layout, [*wires, *(wire for wire in layout.wires() if wire not in wires)])
 
 
-def with_last(layout: Layout, wires: Sequence[int], value: int) -> Layout:
-    """Return the layout with some wires on the last index bits, all 0 at the value `value` (bit k is ``wires[k]``)."""
-    others = [wire for wire in layout.wires() if wire not in wires]
-    found = ordered(layout, [*others, *wires])
-    return Layout(found.address, found.flip & (1 << len(others)) - 1 | value << len(others))
+def opened(layout: Layout, begin: int, count: int) -> Layout:
+    """Return the layout with `count` more wires, the last ones, on index bits from `begin` on; those there move up."""
+    address = (bit if bit < begin else bit + count for bit in layout.address)
+    low = (1 << begin) - 1
+    return Layout((*address, *range(begin, begin + count)), layout.flip & low | (layout.flip & ~low) << count)
 
 
-def without_last(layout: Layout, wires: Sequence[int]) -> Layout:
-    """Return the layout without wires on the last index bits; the others keep their order and are renumbered."""
-    address = tuple(bit for wire, bit in enumerate(layout.address) if wire not in wires)
-    return Layout(address, layout.flip & (1 << len(address)) - 1)
+def with_last(layout: Layout, wires: Sequence[int], value: int, end: int) -> Layout:
+    """Return the layout with some wires on the last index bits below `end`, at 0 there if their value is `value`.
+
+    Wires that have to leave those bits go where these come from; bit k of the value is ``wires[k]``.
+    """
+    standing, kept = layout.wires(), end - len(wires)
+    below = [wire for wire in standing[:end] if wire not in wires]
+    leaving = iter(below[kept:])
+    above = [next(leaving) if wire in wires else wire for wire in standing[end:]]
+    found = ordered(layout, [*below[:kept], *wires, *above])
+    gone = (1 << end) - (1 << kept)
+    return Layout(found.address, found.flip & ~gone | value << kept)
+
+
+def closed(layout: Layout, wires: Sequence[int], begin: int) -> Layout:
+    """Return the layout without some wires, on the index bits from `begin` on; the others keep their order."""
+    count, low = len(wires), (1 << begin) - 1
+    address = (bit if bit < begin else bit - count for wire, bit in enumerate(layout.address) if wire not in wires)
+    return Layout(tuple(address), layout.flip & low | layout.flip >> begin + count << begin)
 
 
 def begun_as(layout: Layout, start: Layout) -> Layout:

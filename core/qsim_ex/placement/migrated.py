@@ -18,8 +18,7 @@ from qsim_ex.devices.base import Device
 from qsim_ex.errors import InvalidInput, PlanError
 from qsim_ex.placement import index_bits as at
 from qsim_ex.placement.deployment import Deployment
-from qsim_ex.placement.divided.divided import NearSubState
-from qsim_ex.placement.divided.near import Wanted, every
+from qsim_ex.placement.divided.near import NearSubState, Wanted, every
 from qsim_ex.placement.executor import OneState, execute
 from qsim_ex.placement.index_bits import move_bits
 from qsim_ex.placement.request import IN_FLIGHT, Limits, StateRequest

@@ -142,6 +142,12 @@ class Peers(exchanged.Exchanges, Divided):
         """For each device number the place of its device in the caller's list; `arrange` may change it."""
         return tuple(peer.place for peer in self._peer_buffers)
 
+    @places.setter
+    def places(self, places: Sequence[int]) -> None:
+        """Give devices other numbers, whatever their memory holds."""
+        at_place = {peer.place: peer for peer in self._peer_buffers}
+        self._peer_buffers = [at_place[place] for place in places]
+
     @property
     def links(self) -> Mapping[tuple[int, int], Link]:
         """The link from one device to another, by places in the caller's list of devices."""

@@ -21,7 +21,8 @@ from qsim_ex.display.amounts import human
 from qsim_ex.errors import InvalidInput, NotSupported, OptionError, OutOfMemory
 from qsim_ex.placement import index_bits as at
 from qsim_ex.placement.deployment import Deployment
-from qsim_ex.placement.divided.divided import Divided, NearSubState, narrowed
+from qsim_ex.placement.divided.divided import Divided, narrowed
+from qsim_ex.placement.divided.near import NearSubState
 from qsim_ex.placement.exchange.links import Links, staging
 from qsim_ex.placement.exchange.lockstep import check_memory, clear, shares_of
 from qsim_ex.placement.request import Limits, MemoryNeeds, StateRequest

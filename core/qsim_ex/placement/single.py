@@ -25,14 +25,10 @@ from qsim_ex.placement.divided.near import NearSubState
 from qsim_ex.placement.executor import OneState, execute
 from qsim_ex.placement.overlap import overlap
 from qsim_ex.placement.request import Limits, StateRequest
-from qsim_ex.placement.wires import held_values
 from qsim_ex.precision import STORAGE, AmplitudeDtype, Amplitudes
-from qsim_ex.steps.index_map import IndexMap
 from qsim_ex.steps.layout import Layout, Levels
 from qsim_ex.steps.plan import Plan
 from qsim_ex.steps.step import ZeroFill
-
-_map_of = lru_cache(maxsize=64)(IndexMap.of)
 
 
 @lru_cache(maxsize=256)
@@ -79,13 +75,8 @@ class Single:
         self._buffer = buffer
         self.layout = layout
         self.fresh = fresh
-        self.num_wires = len(layout.address)
+        self.num_wires = self.home_bits = len(layout.address)
         self._begun = begun
-
-    @property
-    def index_map(self) -> IndexMap:
-        """Which basis state each index holds."""
-        return _map_of(self.layout)
 
     @property
     def levels(self) -> Levels:
@@ -129,13 +120,9 @@ class Single:
         """The number of index bits; nothing is copied."""
         return self.num_wires
 
-    def ticks(self, plan: Plan) -> int:
-        """Return the number of steps."""
-        return len(plan.steps)
-
-    def stage_ends(self, plans: Sequence[Plan]) -> list[int]:
-        """Return the number of steps up to the end of each stage."""
-        return list(accumulate(len(stage.steps) for plan in plans for stage in plan.stages))
+    def passes(self, plan: Plan) -> Iterable[tuple[int, int]]:
+        """Return the number of steps of each stage."""
+        return ((1, len(stage.steps)) for stage in plan.stages)
 
     def report(self) -> dict[str, object]:
         """Return an empty report."""
@@ -206,36 +193,17 @@ class Single:
         stored = at.stored_when(self.layout, when)
         self.device.scale(self.buffer, self.num_wires, stored, inside, outside)
 
-    def extend(self, count: int) -> Single:
-        """Return this state with `count` more wires in |0>, on fresh index bits from n on; releases this placement."""
-        n = self.num_wires
+    def another(self, num_wires: int) -> Self:
+        """Return |0…0> of `num_wires` wires on the same device; nothing is written yet."""
+        buffer = self.device.allocate(1 << num_wires, self.dtype)
+        return type(self)(self.device, buffer, Layout.identity(num_wires), (1 << num_wires) - 1, begun=False)
+
+    def copy_to(self, new: Self, layout: Layout) -> None:
+        """Copy as many amplitudes as both have; all index bits of the new state that this one lacks are fresh there."""
+        size = 1 << min(self.num_wires, new.num_wires)
         self._begin()
-        buffer = self.device.allocate(1 << n + count, self.dtype)
-        self.device.copy(buffer[: 1 << n], self._buffer[: 1 << n])
-        fresh = self.fresh | (1 << n + count) - (1 << n)
-        layout = Layout((*self.layout.address, *range(n, n + count)), self.layout.flip)
-        self.release()
-        return Single(self.device, buffer, layout, fresh)
-
-    def shrink(self, wires: Sequence[int]) -> Single:
-        """Return this state without some wires, each of which is at 0 or at 1; this placement is released.
-
-        Raises `StateError`, with the weight, if some of the wires are found at more than one value.
-        """
-        left = self.num_wires - len(wires)
-        self.arrange(at.with_last(self.layout, wires, held_values(self, wires)))
-        buffer = self.device.allocate(1 << left, self.dtype)
-        self.device.copy(buffer, self.buffer[: 1 << left])
-        layout = at.without_last(self.layout, wires)
-        self.release()
-        return Single(self.device, buffer, layout)
-
-    def clone(self) -> Self:
-        """Return another placement on the same device that holds the same state."""
-        self._begin()
-        buffer = self.device.allocate(1 << self.num_wires, self.dtype)
-        self.device.copy(buffer, self._buffer[: 1 << self.num_wires])
-        return type(self)(self.device, buffer, self.layout, self.fresh)
+        self.device.copy(new._buffer[:size], self._buffer[:size])
+        new.layout, new.fresh, new._begun = layout, (self.fresh | -size) & (1 << new.num_wires) - 1, True
 
     # --- amplitudes ----------------------------------------------------------------------------------------------
 

@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from qsim_ex.errors import LoopError
+from qsim_ex.placement import executor
 from qsim_ex.placement.base import States
 from qsim_ex.placement.batch import Batch
 from qsim_ex.program.program import BranchPoint, Segment
@@ -119,7 +120,7 @@ class LoopTraversal(GroupTraversal[_BranchGroup]):
             group.states.release()
             raise
         if self._way.ticker.reports:
-            steps = sum(group.states.ticks(plan) for plan in self._way.plans.values())
+            steps = sum(executor.ticks(group.states, plan) for plan in self._way.plans.values())
             self._way.ticker.skip(len(group.branches.shots) * steps)
         machine.end(group.states)
 

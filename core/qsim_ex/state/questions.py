@@ -45,7 +45,7 @@ class Questions(MemoryOwner):
     @property
     def index_map(self) -> IndexMap:
         """Which basis state the amplitude at each index belongs to."""
-        return self._placement.index_map
+        return IndexMap.of(self._placement.layout)
 
     @property
     def in_one_piece(self) -> bool:

@@ -24,9 +24,11 @@ from qsim_ex.execution.prepare import Prepared, ordered_plan_of, plan_of, prepar
 from qsim_ex.execution.progress import Tick, Ticker, while_planning, work_of
 from qsim_ex.files import saving
 from qsim_ex.options import OptionKeywords, Options
+from qsim_ex.placement import executor
 from qsim_ex.placement import index_bits as at
 from qsim_ex.placement.base import Placement
 from qsim_ex.placement.single import Single
+from qsim_ex.placement.wires import cloned
 from qsim_ex.planning.compiled import cancelled_by
 from qsim_ex.precision import BY_DTYPE
 from qsim_ex.program.one_state import unitary_program
@@ -130,7 +132,7 @@ class StateVector(Wiring, SubStateVectors, Questions, Measuring, MemoryLender):
             ticker = Ticker(cancel, options.progress, options.watch, size)
             if ticker.reports or cancel is not None:
                 with ticker:
-                    ticker.expect(1, placed.stage_ends([plan]), lambda: placed.bytes_moved)
+                    ticker.expect(1, executor.stage_ends(placed, [plan]), lambda: placed.bytes_moved)
                     self._run(plan, work, ticker)
                     ticker.finish()
             else:
@@ -249,7 +251,7 @@ class StateVector(Wiring, SubStateVectors, Questions, Measuring, MemoryLender):
     def clone(self) -> Self:
         """Return another state vector in the same state and placement on the same devices. Raises `OutOfMemory`."""
         with self._guard:
-            return self.of(self._placement.clone(), self.where, self.options, self._touched)
+            return self.of(cloned(self._placement), self.where, self.options, self._touched)
 
     @classmethod
     def of(cls, placement: Placement, where: Assignment, options: Options, touched: int) -> Self:

@@ -12,6 +12,7 @@ from qsim_ex.deployment.assignment import Assignment
 from qsim_ex.errors import OptionError
 from qsim_ex.placement import index_bits as at
 from qsim_ex.placement.base import Placement
+from qsim_ex.placement.wires import extended, shrunk
 from qsim_ex.state import basis
 from qsim_ex.state.guard import Guard
 from qsim_ex.steps.layout import Layout
@@ -78,7 +79,7 @@ class Wiring:
         count = check.count(count, "count")
         with self._guard:
             if count:
-                self._become(self._placement.extend(count))
+                self._become(extended(self._placement, count))
         return self
 
     def remove_wires(self, wires: Sequence[int]) -> Self:
@@ -90,7 +91,7 @@ class Wiring:
             wires = basis.order(wires, self.num_wires, "remove_wires")
             if wires:
                 left = [wire for wire in range(self.num_wires) if wire not in wires]
-                self._become(self._placement.shrink(wires))
+                self._become(shrunk(self._placement, wires))
                 self._touched = mask_of(tuple(new for new, wire in enumerate(left) if self._touched >> wire & 1))
         return self
 

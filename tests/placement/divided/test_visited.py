@@ -18,6 +18,7 @@ from qsim_ex.errors import NotSupported
 from qsim_ex.observe import drawn_wires, expectation, sampling
 from qsim_ex.placement.divided import divided
 from qsim_ex.placement.index_bits import relabelled
+from qsim_ex.placement.wires import cloned, extended, shrunk
 from qsim_ex.steps import Layout, Levels
 
 N, LOCAL, SLICE = 10, 6, 3
@@ -141,7 +142,7 @@ def test_a_kind_that_cannot_be_copied() -> None:
         another: Any = divided.Divided.another
 
     held = Sole(4, np.complex128, Levels(2, 0, 1), [CPU])
-    for change in (held.clone, lambda: held.extend(1), lambda: held.shrink([3])):
+    for change in (lambda: cloned(held), lambda: extended(held, 1), lambda: shrunk(held, [3])):
         with pytest.raises(NotSupported, match="a state of kind 'sole'"):
             change()
     assert held.gather(np.array([0]), range(4)) == [1]

@@ -10,7 +10,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Self, TypeVar, cast
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,9 +26,7 @@ from qsim_ex.placement.divided import amplitudes, sums, visited
 from qsim_ex.placement.divided.near import NearSubState, Wanted
 from qsim_ex.placement.executor import check_norm
 from qsim_ex.placement.overlap import overlap
-from qsim_ex.placement.wires import held_values
 from qsim_ex.precision import STORAGE, AmplitudeDtype, Amplitudes
-from qsim_ex.steps.index_map import IndexMap
 from qsim_ex.steps.layout import Layout, Levels
 from qsim_ex.steps.plan import Plan
 
@@ -36,8 +34,6 @@ if TYPE_CHECKING:
     from qsim_ex.comm.protocol import Communicator
 
 _Number = TypeVar("_Number", bound=np.generic)
-
-__all__ = ["Divided", "NearSubState", "narrowed"]
 
 
 def narrowed(levels: Levels, num_wires: int, local: int, count: int, holders: str) -> Levels:
@@ -72,11 +68,6 @@ class Divided(ABC):
     def num_wires(self) -> int:
         """The number of wires of the state."""
         return len(self.layout)
-
-    @property
-    def index_map(self) -> IndexMap:
-        """Which basis state each index holds."""
-        return IndexMap.of(self.layout)
 
     @abstractmethod
     def visit(self, near: Sequence[int] = (), *, write: bool = False) -> Iterator[NearSubState]:
@@ -185,19 +176,6 @@ class Divided(ABC):
     def passes(self, plan: Plan) -> Iterable[tuple[int, int]]:
         """Return for each pass how many stages of a plan and how many ticks it has; by default each stage is a pass."""
         return ((1, len(stage.steps)) for stage in plan.stages)
-
-    def ticks(self, plan: Plan) -> int:
-        """Return the number of ticks of all passes."""
-        return sum(ticks for _, ticks in self.passes(plan))
-
-    def stage_ends(self, plans: Sequence[Plan]) -> list[int]:
-        """Return the number of ticks up to the end of each stage; the stages of one pass end together."""
-        ends, done = [], 0
-        for plan in plans:
-            for stages, ticks in self.passes(plan):
-                done += ticks
-                ends += [done] * stages
-        return ends
 
     def report(self) -> dict[str, object]:
         """Return an empty report; a placement that moves amplitudes overrides this."""
@@ -344,6 +322,11 @@ class Divided(ABC):
 
     # --- other numbers of wires --------------------------------------------------------------------------------------
 
+    @property
+    def home_bits(self) -> int:
+        """The number of index bits of a part that stays where it is: all of them where there is one home."""
+        return self.num_wires
+
     def another(self, num_wires: int) -> Divided:
         """Return a placement of this kind on these devices for `num_wires` wires: |0…0>, every index bit fresh.
 
@@ -353,31 +336,6 @@ class Divided(ABC):
             f"a state of kind {self.kind!r} cannot be copied to one of {num_wires} wires: cloning, and adding or "
             "removing wires, are not supported there yet. Use another placement."
         )
-
-    def extend(self, count: int) -> Divided:
-        """Return this state with `count` more wires in |0>, on fresh index bits from n on; releases this placement."""
-        n = self.num_wires
-        new = self.another(n + count)
-        self.copy_to(new, Layout((*self.layout.address, *range(n, n + count)), self.layout.flip))
-        self.release()
-        return new
-
-    def shrink(self, wires: Sequence[int]) -> Divided:
-        """Return this state without some wires, each of which is at 0 or at 1; this placement is released.
-
-        Raises `StateError`, with the weight, if some of the wires are found at more than one value.
-        """
-        self.arrange(at.with_last(self.layout, wires, held_values(self, wires)))
-        new = self.another(self.num_wires - len(wires))
-        self.copy_to(new, at.without_last(self.layout, wires))
-        self.release()
-        return new
-
-    def clone(self) -> Self:
-        """Return another placement of this kind, on these devices, that holds the same state."""
-        new = cast("Self", self.another(self.num_wires))
-        self.copy_to(new, self.layout)
-        return new
 
     def copy_to(self, new: Divided, layout: Layout) -> None:
         """Copy amplitudes to a new placement, by index as far as both have it; `layout` is the layout there."""

@@ -31,6 +31,7 @@ class TradedParts(Protocol):
     levels: Levels
     fresh: int
     dtype: AmplitudeDtype
+    places: Sequence[int]  # of each device number
 
     @property
     def num_wires(self) -> int:
@@ -212,6 +213,18 @@ def permute(state: TradedParts, origins: Sequence[int], flip: int = 0) -> None:
     moved(state, [*origins, *range(local, state.num_wires)], flip)
 
 
+def copy_to(state: TradedParts, new: TradedParts, layout: Layout) -> None:
+    """Copy the beginning of each sub state vector, as far as both have it; nothing leaves its device."""
+    local, wider = state.levels.local, new.levels.local
+    size = 1 << min(local, wider)
+    state.write_zeros(size - 1)
+    new.places, new.layout = state.places, layout
+    for number in live(state):
+        mine, to = state.here(number), new.here(number)
+        to.device.copy(to.buffer[:size], mine.buffer[:size])
+    new.fresh = state.fresh >> local << wider | (1 << wider) - size
+
+
 class Exchanges:
     """What a divided state does by the functions of this file."""
 
@@ -238,3 +251,7 @@ class Exchanges:
     def permute(self: TradedParts, origins: Sequence[int], flip: int = 0) -> None:
         """Move local bits on every device: new bit k is old bit ``origins[k]``, XOR bit k of `flip`."""
         permute(self, origins, flip)
+
+    def copy_to(self: TradedParts, new: Any, layout: Layout) -> None:
+        """Copy the beginning of each sub state vector, as far as both have it; nothing leaves its device."""
+        copy_to(self, new, layout)

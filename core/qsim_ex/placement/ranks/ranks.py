@@ -21,11 +21,11 @@ from qsim_ex.devices.memory import state_bytes
 from qsim_ex.devices.peering import Link, link
 from qsim_ex.display.amounts import human
 from qsim_ex.errors import InvalidInput, NotSupported, OutOfMemory
-from qsim_ex.placement import index_bits as at
 from qsim_ex.placement.base import Placement
 from qsim_ex.placement.deployment import Deployment
 from qsim_ex.placement.divided import exchanged, sums
-from qsim_ex.placement.divided.divided import Divided, NearSubState, narrowed
+from qsim_ex.placement.divided.divided import Divided, narrowed
+from qsim_ex.placement.divided.near import NearSubState
 from qsim_ex.placement.divided.summed import summed
 from qsim_ex.placement.exchange.between_ranks import RankLinks
 from qsim_ex.placement.exchange.links import PeerBuffer, synchronize
@@ -34,7 +34,6 @@ from qsim_ex.placement.exchange.messages import staging
 from qsim_ex.placement.exchange.schedule import Swaps, amplitudes_sent, schedule, sources
 from qsim_ex.placement.overlap import overlap
 from qsim_ex.placement.request import Limits, MemoryNeeds, StateRequest
-from qsim_ex.placement.wires import held_values
 from qsim_ex.precision import STORAGE, AmplitudeDtype, Amplitudes, Storage
 from qsim_ex.steps.layout import Layout, Levels
 
@@ -96,7 +95,7 @@ class Ranks(exchanged.Exchanges, Divided):
         self.communicator = communicator
         seats = neighbours.seats_of(communicator, max(1, (1 << levels.peers) // each)).ranks
         self._seats = tuple(rank * each + k for rank in seats for k in range(each))
-        self.places = self._seats
+        self.places: Sequence[int] = self._seats
         self._flat = Levels(levels.local, levels.peers, levels.slice)  # trades are in the order of a switch
         among = range(each)
         self.needs = needs(
@@ -255,60 +254,7 @@ class Ranks(exchanged.Exchanges, Divided):
         self.places = tuple(places)
         exchanged.moved(self, [*range(local), *origins], flip << local)
 
-    # --- other numbers of wires --------------------------------------------------------------------------------------
-
-    def extend(self, count: int) -> Ranks:
-        """Return this state with `count` more wires in |0>, on local positions; releases this placement.
-
-        Nothing leaves its rank.
-        """
-        n, local = self.num_wires, self.home_bits
-        address = (*(p if p < local else p + count for p in self.layout.address), *range(local, local + count))
-        added = ((1 << count) - 1) << local
-        new = self.another(n + count)
-        self._take_over(new, Layout(address, _opened(self.layout.flip, local, count)))
-        new.fresh |= added
-        self.release()
-        return new
-
-    def shrink(self, wires: Sequence[int]) -> Ranks:
-        """Return this state without some wires, each of which is at 0 or at 1; this placement is released.
-
-        Wires on device bits are exchanged with local ones first; what is left of a sub state vector stays on its rank.
-        Raises `StateError`, with the weight, if some of the wires are found at more than one value.
-        """
-        value = held_values(self, wires)
-        count, kept = len(wires), self.home_bits - len(wires)
-        new = self.another(self.num_wires - count)
-        at_positions = self.layout.wires()
-        below = [wire for wire in at_positions[: self.home_bits] if wire not in wires]
-        above = iter(below[kept:])
-        far = [next(above) if wire in wires else wire for wire in at_positions[self.home_bits :]]
-        found = at.ordered(self.layout, [*below[:kept], *wires, *far])
-        gone = ((1 << count) - 1) << kept
-        self.arrange(Layout(found.address, found.flip & ~gone | value << kept))
-        address = (p if p < kept else p - count for p in self.layout.address)
-        left = tuple(p for wire, p in enumerate(address) if wire not in wires)
-        self._take_over(new, Layout(left, _closed(self.layout.flip, kept, count)))
-        self.release()
-        return new
-
-    def copy_to(self, new: Divided, layout: Layout) -> None:
-        """Copy amplitudes to a new placement of as many wires over the same ranks: nothing leaves its rank."""
-        assert isinstance(new, Ranks)
-        new.places = self.places
-        super().copy_to(new, layout)
-
-    def _take_over(self, new: Ranks, layout: Layout) -> None:
-        """Copy the beginning of each sub state vector, as far as both have it, to a placement of other local wires."""
-        local, other = self.levels.local, new.levels.local
-        self.write_zeros((1 << min(local, other)) - 1)
-        for number in exchanged.live(self):
-            mine, to = self.here(number), new.here(number)
-            size = 1 << min(local, other)
-            to.device.copy(to.buffer[:size], mine.buffer[:size])
-        new.places, new.layout = self.places, layout
-        new.fresh = self.fresh >> local << other
+    # --- direct access to memory -------------------------------------------------------------------------------------
 
     def visit_one(self, number: int) -> Iterator[NearSubState]:
         """Yield a sub state vector of this rank; raise `NotSupported` for that of another."""
@@ -379,15 +325,3 @@ class Ranks(exchanged.Exchanges, Divided):
         if other.places != self.places:  # equal numbers are on other ranks
             return overlap(self, other)
         return complex(self.total(np.array(sum((sums.inner(near, other) for near in self.visit()), 0j))))
-
-
-def _opened(bits: int, position: int, count: int) -> int:
-    """Return bits with `count` more zeros at a position."""
-    low = (1 << position) - 1
-    return bits & low | (bits & ~low) << count
-
-
-def _closed(bits: int, position: int, count: int) -> int:
-    """Return bits without `count` of them from a position on."""
-    low = (1 << position) - 1
-    return bits & low | bits >> position + count << position

@@ -22,8 +22,8 @@ from qsim_ex.errors import InvalidInput, OutOfMemory, PlanError
 from qsim_ex.placement import index_bits as at
 from qsim_ex.placement.deployment import Deployment
 from qsim_ex.placement.divided import amplitudes, exchanged
-from qsim_ex.placement.divided.divided import Divided, NearSubState, narrowed
-from qsim_ex.placement.divided.near import Wanted, every
+from qsim_ex.placement.divided.divided import Divided, narrowed
+from qsim_ex.placement.divided.near import NearSubState, Wanted, every
 from qsim_ex.placement.exchange.mapped import MappedMemory
 from qsim_ex.placement.exchange.schedule import Swaps, amplitudes_sent, sources
 from qsim_ex.placement.exchange.slice_trades import SliceTrades, staging
@@ -333,7 +333,7 @@ class RanksSpread(Ranks):
 
     # --- other numbers of wires --------------------------------------------------------------------------------------
 
-    def _take_over(self, new: Ranks, layout: Layout) -> None:
+    def copy_to(self, new: Divided, layout: Layout) -> None:
         """Copy the beginning of each rank's part, as far as both have it; nothing leaves its rank."""
         assert isinstance(new, RanksSpread)
         mine, to = self._live_part(), new._part
@@ -343,12 +343,7 @@ class RanksSpread(Ranks):
         else:
             new._empty()
         low = (1 << min(self._home, new._home)) - 1
-        new.fresh = self.fresh & low | self.fresh >> self._home << new._home
-
-    def copy_to(self, new: Divided, layout: Layout) -> None:
-        """Copy amplitudes to a new placement of as many wires over the same ranks: nothing leaves its rank."""
-        assert isinstance(new, RanksSpread)
-        self._take_over(new, layout)
+        new.fresh = self.fresh & low | self.fresh >> self._home << new._home | (1 << new._home) - (low + 1)
 
     # --- amplitudes --------------------------------------------------------------------------------------------------
 

@@ -17,6 +17,7 @@ import numpy as np
 from qsim_ex.deployment.assignment import Assignment
 from qsim_ex.devices.adjoint import Differentiates
 from qsim_ex.execution.prepare import bound_rows, plan_of, prepare
+from qsim_ex.placement import executor
 from qsim_ex.placement import index_bits as at
 from qsim_ex.placement.base import Tick
 from qsim_ex.placement.divided.divided import Divided
@@ -72,7 +73,7 @@ def differentiate(task: GradientTask, state: Divided, which: Rows, found: Found,
     inverted, levels = task.backwards(), state.planning_levels
     plan, back = plans(task, state.devices[0].shape(task.options.dtype), levels)
     wide = [widened(plan, levels, fresh=True)] + ([] if back is None else [widened(back.plan, levels, fresh=False)])
-    tick = steps.expected(state.stage_ends(wide))
+    tick = steps.expected(executor.stage_ends(state, wide))
     state.layout = at.begun_as(state.layout, wide[0].start)
     ready = prepare(plan, operands, state.devices, task.options.dtype, task.options.compile)
     state.run(wide[0], [(StateSteps(known), numbers) for known, numbers in ready], tick)

@@ -16,6 +16,7 @@ from qsim_ex.errors import CircuitError
 from qsim_ex.execution.prepare import plan_of, prepare
 from qsim_ex.execution.progress import Ticker, work_of
 from qsim_ex.options import Options
+from qsim_ex.placement import executor
 from qsim_ex.placement import index_bits as at
 from qsim_ex.placement.batch import Batch, rows_at_once
 from qsim_ex.program.one_state import unitary_program
@@ -88,7 +89,7 @@ class BatchedWork:
         parts, steps = list(states.parts(at_once)), len(plan.steps)
         size = work_of(self.num_wires, plan.num_gates, self.rows)
         with Ticker(cancel, options.progress, options.watch, size) as ticker:
-            ticker.expect(self.rows, states.stage_ends([plan]), lambda: 0)
+            ticker.expect(self.rows, executor.stage_ends(states, [plan]), lambda: 0)
             try:
                 for first, part in parts:
                     begin, end = (0, 1) if bound.count == 1 else (first, first + part.rows)

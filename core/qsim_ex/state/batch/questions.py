@@ -44,7 +44,7 @@ class BatchedQuestions(MemoryOwner):
     @property
     def index_map(self) -> IndexMap:
         """Which basis state the amplitude at each index of a state belongs to, the same in all states."""
-        return self._states.index_map
+        return IndexMap.of(self._states.layout)
 
     @property
     def stride(self) -> int:
