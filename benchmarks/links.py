@@ -71,13 +71,13 @@ def migration(device: Literal["cpu", "gpu"], setup: Setup, variant: str, ceiling
             for _ in placed.visit(write=True):
                 pass
 
-        moved = [placed.bytes_in + placed.bytes_out]
+        moved = [placed.bytes_moved]
 
         def wait() -> None:
             placed.device.synchronize()
             if device == "gpu":
                 wait_for_all(1)
-            moved.append(placed.bytes_in + placed.bytes_out)
+            moved.append(placed.bytes_moved)
 
         seconds = median_seconds(visit, wait, repeat)
         name = f"migration, {setup.migration} migration wires, {variant}"

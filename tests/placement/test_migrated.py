@@ -121,20 +121,20 @@ def test_bytes(scenario: str, slots: int) -> None:
     state = division.state(device())
     slot, whole = 16 << 5, 16 << 8
     assert amplitudes(state)[0] == 1
-    assert (state.bytes_in, state.bytes_out, state.bytes_within) == (0, 0, 0)
+    assert (state.slots.pipe.bytes_in, state.slots.pipe.bytes_out, state.slots.pipe.bytes_within) == (0, 0, 0)
     random_filled(state)
-    before = state.bytes_in, state.bytes_out
+    before = state.slots.pipe.bytes_in, state.slots.pipe.bytes_out
     amplitudes(state)
-    moved = state.bytes_in - before[0], state.bytes_out - before[1]
+    moved = state.slots.pipe.bytes_in - before[0], state.slots.pipe.bytes_out - before[1]
     # Filling has left the last windows on the device. Reading begins with these, and fetches the others.
     # What goes out to make room for them: all that comes in, but in 'whole' only what was never written home.
     out = whole - slots * slot if scenario == "spread" else slots * slot
     assert moved == (whole - slots * slot, out)
-    before = state.bytes_in, state.bytes_out
+    before = state.slots.pipe.bytes_in, state.slots.pipe.bytes_out
     amplitudes(state)
-    moved = state.bytes_in - before[0], state.bytes_out - before[1]
+    moved = state.slots.pipe.bytes_in - before[0], state.slots.pipe.bytes_out - before[1]
     assert moved == (whole - slots * slot, out if scenario == "spread" else 0)
-    assert state.bytes_within == 0
+    assert state.slots.pipe.bytes_within == 0
 
 
 def test_half_of_a_window_stays() -> None:
@@ -142,12 +142,12 @@ def test_half_of_a_window_stays() -> None:
     division = Division(6, Levels(5, slice=2), 1, "spread", 2, 1 << 20)
     state = division.state(device())
     random_filled(state)
-    before = state.bytes_in, state.bytes_out
+    before = state.slots.pipe.bytes_in, state.slots.pipe.bytes_out
     visit = state.visit([5])
     next(visit)
-    assert (state.bytes_in - before[0], state.bytes_out - before[1]) == (16 << 4, 16 << 4)
+    assert (state.slots.pipe.bytes_in - before[0], state.slots.pipe.bytes_out - before[1]) == (16 << 4, 16 << 4)
     next(visit)
-    assert (state.bytes_in - before[0], state.bytes_out - before[1]) == (16 * 48, 16 * 48)
+    assert (state.slots.pipe.bytes_in - before[0], state.slots.pipe.bytes_out - before[1]) == (16 * 48, 16 * 48)
 
 
 @pytest.mark.parametrize("scenario", ["whole", "spread"])
@@ -169,10 +169,10 @@ def test_memory_is_what_was_stated(scenario: str) -> None:
     random_filled(state)
     state.arrange(Layout(tuple(reversed(range(8))), 0b1010))
     amplitudes(state, [0, 1, 2])
-    assert taken == {"device": state.device_bytes, "host": state.host_bytes}
-    assert state.device_bytes == 16 * (2 * 32 + 8)
-    assert state.host_bytes == 16 * (256 if scenario == "whole" else 256 - 64 + 3 * 4)
-    assert state.memory_kind == "pinned"
+    assert taken == {"device": state.needed.device_bytes, "host": state.needed.host_bytes}
+    assert state.needed.device_bytes == 16 * (2 * 32 + 8)
+    assert state.needed.host_bytes == 16 * (256 if scenario == "whole" else 256 - 64 + 3 * 4)
+    assert state.slots.kind == "pinned"
 
 
 @pytest.mark.parametrize("fault", ["dropped", "swapped", "duplicated", "sign"])

@@ -77,9 +77,9 @@ def test_families(
         state.run(plan, [(prepared, numbers)], lambda: None)
         found = state.read(0, 1 << n, range(n))
         assert far(found, in_one_piece(gpu, made, dtype)) < TOLERANCE[precision] * (1 + 0.03 * plan.num_gates)
-        assert state.memory_kind in ("pinned", "plain")
+        assert state.slots.kind in ("pinned", "plain")
         whole = state.dtype.itemsize << n
-        assert state.bytes_in <= whole * (len(plan.stages) + 1)
+        assert state.slots.pipe.bytes_in <= whole * (len(plan.stages) + 1)
     finally:
         state.release()
 

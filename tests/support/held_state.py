@@ -94,6 +94,12 @@ class Held(Divided):
         if write:
             self.fresh &= ~mask_of(tuple(bits[:local]))
 
+    def write_zeros(self, bits: int = -1) -> None:
+        """Write the zeros of fresh index bits that nothing else says to be zero."""
+        index, left = np.arange(len(self.home)), self.fresh & ~bits
+        self.home[(index & self.fresh != 0) & (index & left == 0)] = 0
+        self.fresh = left
+
     def arrange(self, layout: Layout) -> None:
         """Move all amplitudes by the definition of a layout."""
         values = np.arange(len(self.home))

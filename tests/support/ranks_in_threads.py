@@ -34,7 +34,7 @@ from qsim_ex.placement.kinds import PlacementKind
 from qsim_ex.placement.overlap import overlap
 from qsim_ex.placement.ranks.over_host import RanksOverHost
 from qsim_ex.placement.ranks.ranks import Ranks, needs
-from qsim_ex.placement.request import Limits, StateRequest
+from qsim_ex.placement.request import Limits, MemoryNeeds, StateRequest
 from qsim_ex.precision import STORAGE, Amplitudes
 from qsim_ex.steps import Layout, Levels, Plan
 
@@ -91,6 +91,7 @@ class RanksInThreads(Divided):
         self._plans_for = levels
         self.dtype = np.dtype(dtype)
         self.devices = tuple(devices)
+        self.needs = MemoryNeeds(needs(levels, STORAGE[self.dtype]).devices, 0)
         self.layout = Layout.identity(num_wires)
         self.fresh = (1 << num_wires) - 1
         self._size = len(devices) // each

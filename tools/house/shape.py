@@ -18,15 +18,6 @@ TABLES: Mapping[str, str] = {
 }
 """Files that may be longer than `FILE`, since they are a table, and which."""
 
-LONG: Mapping[str, int] = {
-    f"{ENGINE}placement/divided/divided.py": 384,
-    f"{ENGINE}placement/migrated.py": 389,
-    f"{ENGINE}placement/ranks/ranks.py": 393,
-    f"{ENGINE}placement/ranks/spread.py": 397,
-    f"{ENGINE}placement/single.py": 362,
-}
-"""Files that are longer and no table: one class each, which a noun would have to be found in; none may grow."""
-
 PREFIXES: Mapping[str, str] = {}
 """Folder and prefix of more files than `PREFIX`, and why they are no folder of their own."""
 
@@ -47,21 +38,15 @@ def layers(pyproject: Mapping[str, Any]) -> Rule:
 
 
 def file_lines(sources: Sequence[Source]) -> Rule:
-    """Count the lines of each file, empty ones too; `TABLES` may be long, and `LONG` as long as they are."""
+    """Count the lines of each file, empty ones too; `TABLES` may be long."""
     longest = max(sources, key=lambda one: one.lines)
     long = [one for one in sources if one.lines > FILE]
     number = (
         f"longest {longest.lines} ({longest.path}); median {median(one.lines for one in sources):g}; "
         f"{len(long)} of {len(sources)} above {FILE}, of which {sum(one.path in TABLES for one in long)} are tables"
     )
-    found = [
-        Finding(one.path, 1, f"{one.lines} lines")
-        for one in long
-        if one.path not in TABLES and one.lines > LONG.get(one.path, FILE)
-    ]
-    short = [one for one in sources if one.path in LONG and one.lines <= FILE]
-    found += [Finding(one.path, 1, f"{one.lines} lines: take it out of LONG in tools/house/shape.py") for one in short]
-    return Rule("lines of a file", number, f"at most {FILE}, but for tables and {len(LONG)} files", tuple(found))
+    found = tuple(Finding(one.path, 1, f"{one.lines} lines") for one in long if one.path not in TABLES)
+    return Rule("lines of a file", number, f"at most {FILE}, but for tables", found)
 
 
 def function_lines(sources: Sequence[Source]) -> Rule:

@@ -208,12 +208,8 @@ class Batch:
 
     def paulis(self, parts: Parts) -> NDArray[np.complex128]:
         """Return <ψ| X-part · Z-part |ψ> of each row; see `States.paulis`."""
-        stored, signs = [], []
-        for x, zs in parts:
-            bits = [at.index_mask(self.layout, z) for z in zs]
-            signs += [at.parity_sign(self.layout, mask) for mask in bits]
-            stored.append((at.index_mask(self.layout, x), bits))
-        return np.array(signs) * self.device.paulis(self.buffer, self.num_wires, stored)
+        bits, signs, _ = at.strings(self.layout, tuple([(x, tuple(zs)) for x, zs in parts]))
+        return signs * self.device.paulis(self.buffer, self.num_wires, bits)
 
     def search(self, rows: Rows, wires: int, prefixes: Rows, runs: Rows, targets: Floats) -> Rows:
         """Return for each target the value of the lowest `wires` wires that it falls on, in a row behind a prefix.

@@ -19,17 +19,19 @@ from numpy.typing import DTypeLike
 
 from qsim_ex import thresholds
 from qsim_ex.circuit.check import UNITARY_TOLERANCE
-from qsim_ex.devices.base import Buffer
+from qsim_ex.devices.base import Buffer, Device
 from qsim_ex.errors import DeviceError, PlanError
 from qsim_ex.placement.base import RunsPlans, Tick
 from qsim_ex.steps.plan import Plan
-from qsim_ex.steps.step import Step
+from qsim_ex.steps.step import Step, ZeroFill
 
 ROUNDINGS = 16
 """Roundings of unit size by which one gate may change a squared norm, in the worst case and all in one direction.
 
 A gate's numbers are rounded once, and each amplitude is the rounded sum of at most a few products.
 """
+
+NO_NUMBERS = np.zeros(0, dtype=np.complex128)
 
 _END = object()
 
@@ -79,6 +81,11 @@ class ManyStates(NamedTuple):
 
 
 Target = OneState | ManyStates
+
+
+def clear(device: Device, buffer: Buffer, bits: int, fresh: int) -> None:
+    """Write the zeros of fresh positions of 2^bits amplitudes."""
+    device.run(buffer, bits, ZeroFill(fresh), NO_NUMBERS)
 
 
 def execute(steps: Sequence[Step], targets: Sequence[Target], tick: Tick) -> None:

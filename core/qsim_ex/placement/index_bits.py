@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import lru_cache
+from itertools import accumulate
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +18,9 @@ from qsim_ex.circuit.ops import When, mask_of, wires_of
 from qsim_ex.errors import StateError
 from qsim_ex.native.library import REFUSED, address, function, refusal, unchecked
 from qsim_ex.steps.layout import Layout
+
+Strings = tuple[tuple[int, tuple[int, ...]], ...]
+"""Parts (x, zs) of Pauli strings, all of them masks."""
 
 
 def index_bits(layout: Layout, wires: Sequence[int]) -> tuple[int, ...]:
@@ -60,6 +64,14 @@ def flipped_values(layout: Layout, wires: Sequence[int]) -> int:
 def parity_sign(layout: Layout, bits: int) -> int:
     """Return the factor that turns (−1)^parity of stored bits into (−1)^parity of the wires' values."""
     return -1 if (layout.flip & bits).bit_count() & 1 else 1
+
+
+@lru_cache(maxsize=256)
+def strings(layout: Layout, parts: Strings) -> tuple[Strings, NDArray[np.float64], list[int]]:
+    """Return parts (x, zs) of Pauli strings as masks of index bits, the sign of each string, and where parts end."""
+    bits = tuple([(index_mask(layout, x), tuple([index_mask(layout, z) for z in zs])) for x, zs in parts])
+    signs = np.array([float(parity_sign(layout, mask)) for _, masks in bits for mask in masks])
+    return bits, signs, [0, *accumulate(len(zs) for _, zs in parts)]
 
 
 def moves(old: Layout, new: Layout) -> tuple[tuple[int, ...], int]:
@@ -114,34 +126,6 @@ def ordered(layout: Layout, wires: Sequence[int]) -> Layout:
 def with_first(layout: Layout, wires: Sequence[int]) -> Layout:
     """Return the layout with some wires on the first index bits; the others keep their order."""
     return ordered(layout, [*wires, *(wire for wire in layout.wires() if wire not in wires)])
-
-
-def opened(layout: Layout, begin: int, count: int) -> Layout:
-    """Return the layout with `count` more wires, the last ones, on index bits from `begin` on; those there move up."""
-    address = (bit if bit < begin else bit + count for bit in layout.address)
-    low = (1 << begin) - 1
-    return Layout((*address, *range(begin, begin + count)), layout.flip & low | (layout.flip & ~low) << count)
-
-
-def with_last(layout: Layout, wires: Sequence[int], value: int, end: int) -> Layout:
-    """Return the layout with some wires on the last index bits below `end`, at 0 there if their value is `value`.
-
-    Wires that have to leave those bits go where these come from; bit k of the value is ``wires[k]``.
-    """
-    standing, kept = layout.wires(), end - len(wires)
-    below = [wire for wire in standing[:end] if wire not in wires]
-    leaving = iter(below[kept:])
-    above = [next(leaving) if wire in wires else wire for wire in standing[end:]]
-    found = ordered(layout, [*below[:kept], *wires, *above])
-    gone = (1 << end) - (1 << kept)
-    return Layout(found.address, found.flip & ~gone | value << kept)
-
-
-def closed(layout: Layout, wires: Sequence[int], begin: int) -> Layout:
-    """Return the layout without some wires, on the index bits from `begin` on; the others keep their order."""
-    count, low = len(wires), (1 << begin) - 1
-    address = (bit if bit < begin else bit - count for wire, bit in enumerate(layout.address) if wire not in wires)
-    return Layout(tuple(address), layout.flip & low | layout.flip >> begin + count << begin)
 
 
 def begun_as(layout: Layout, start: Layout) -> Layout:

@@ -8,33 +8,31 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import DTypeLike
 
 from qsim_ex.circuit.ops import mask_of
-from qsim_ex.devices.base import Device
-from qsim_ex.errors import InvalidInput, PlanError
+from qsim_ex.devices.base import Buffer, Device
+from qsim_ex.errors import PlanError
+from qsim_ex.placement import executor
 from qsim_ex.placement import index_bits as at
 from qsim_ex.placement.deployment import Deployment
+from qsim_ex.placement.divided.divided import Divided
 from qsim_ex.placement.divided.near import NearSubState, Wanted, every
-from qsim_ex.placement.executor import OneState, execute
-from qsim_ex.placement.index_bits import move_bits
-from qsim_ex.placement.request import IN_FLIGHT, Limits, StateRequest
-from qsim_ex.placement.windows.slice_table import NOWHERE
-from qsim_ex.placement.windows.slices import Slices
+from qsim_ex.placement.divided.visited import bits_near
+from qsim_ex.placement.request import IN_FLIGHT, Limits, MemoryNeeds, StateRequest
 from qsim_ex.placement.windows.slots import Slots, Tick
-from qsim_ex.placement.windows.window import Index, Scenario, Window, allocate, room, turn
+from qsim_ex.placement.windows.window import Scenario, Window, allocate, room, turn
 from qsim_ex.precision import AmplitudeDtype
 from qsim_ex.steps.layout import Layout, Levels
-from qsim_ex.steps.plan import Exchange, Plan, Stage, fresh_after
-from qsim_ex.steps.step import Step, ZeroFill
+from qsim_ex.steps.plan import Plan, fresh_after, passes_of
+from qsim_ex.steps.step import Step
 
 SCENARIOS: dict[Scenario, int | None] = {"whole": IN_FLIGHT, "spread": None}
 """The most windows on the device: where the host holds only slices that the device does not, as many as fit."""
-
-_NO_NUMBERS = np.zeros(0, dtype=np.complex128)
 
 
 def lay_out(request: StateRequest) -> Iterator[Deployment]:
@@ -63,7 +61,7 @@ def create(deployment: Deployment, devices: Sequence[Device], dtype: AmplitudeDt
     )
 
 
-class Migrated(Slices):
+class Migrated(Divided):
     """2^n amplitudes, of which windows of 2^local are on the device `device`.
 
     A new state is |0…0⟩ in the given layout, all of its bits fresh; see `forget` for a state that is overwritten at
@@ -92,85 +90,34 @@ class Migrated(Slices):
     ) -> None:
         num_wires = len(layout)
         self.needed = room(num_wires, levels, np.dtype(dtype), slots=slots, scenario=scenario, spare=spare, piece=piece)
-        self._allowed = allowed
-        self._memory = allocate(self.needed, device, allowed)
+        self._alike = partial(Migrated, slots=slots, scenario=scenario, spare=spare, piece=piece, allowed=allowed)
         self.device = device
         self.devices = (device,)
+        self.needs = MemoryNeeds((self.needed.device_bytes,), self.needed.host_bytes)
         self.layout = layout
         self.levels = levels
         self.dtype = np.dtype(dtype)
         self.fresh = (1 << num_wires) - 1
         self._rest = Window(tuple(range(num_wires)), levels.local, self.needed.slice)
         self._window = self._rest
-        self._slots = Slots(device, self.needed, self._memory)
+        self.slots = Slots(device, self.needed, allocate(self.needed, device, allowed))
         self.begin()
 
     def begin(self) -> None:
         """Set a state that has `nothing` to |0…0⟩ in the present layout."""
-        self._slots.pipe.begin_work(0)
-        self.device.begin(self._slots.buffers[0])
-        self._slots.pipe.end_work()
-        self._slots.places.written(0, self._existing(self._window.slices(0), self.fresh))
+        self.slots.begin(self.slots.existing(self._window.slices(0), self.fresh))
 
     # --- description -----------------------------------------------------------------------------------------------
 
     @property
-    def memory_kind(self) -> str:
-        """'pinned', 'plain' or 'pageable': the host's memory, the worst kind among its blocks."""
-        return self._memory.kind
-
-    @property
-    def device_bytes(self) -> int:
-        """Bytes of device memory that the state holds all the time."""
-        return self.needed.device_bytes
-
-    @property
-    def host_bytes(self) -> int:
-        """Bytes of host memory that the state holds all the time."""
-        return self.needed.host_bytes
-
-    @property
-    def bytes_in(self) -> int:
-        """Bytes copied from the host to the device so far."""
-        return self._slots.pipe.bytes_in
-
-    @property
-    def bytes_out(self) -> int:
-        """Bytes copied from the device to the host so far."""
-        return self._slots.pipe.bytes_out
-
-    @property
-    def bytes_within(self) -> int:
-        """Bytes copied from one place on the device to another so far."""
-        return self._slots.pipe.bytes_within
-
-    @property
     def bytes_moved(self) -> int:
         """Bytes copied so far between the host and the device."""
-        pipe = self._slots.pipe
-        return pipe.bytes_in + pipe.bytes_out
+        return self.slots.bytes_moved
 
     def report(self) -> dict[str, object]:
         """Return the memory, and the bytes that were copied."""
-        needed, pipe = self.needed, self._slots.pipe
-        return {
-            "bytes_held": [needed.device_bytes],
-            "bytes_held_on_host": needed.host_bytes,
-            "bytes_within": pipe.bytes_within,
-            "bytes_from_host": [pipe.bytes_in],
-            "bytes_to_host": [pipe.bytes_out],
-            "host_memory_kind": self._memory.kind,
-        }
-
-    def deployed(self, before: Deployment) -> Deployment:
-        """Return a deployment on the same device, with as many windows."""
-        return replace(
-            before,
-            num_wires=self.num_wires,
-            levels=self.levels,
-            device_bytes=self.device_bytes,
-            host_bytes=self.host_bytes,
-        )
+        held = {"bytes_held": list(self.needs.devices), "bytes_held_on_host": self.needs.host}
+        return held | {"bytes_within": self.slots.pipe.bytes_within} | self.slots.report()
 
     # --- work ------------------------------------------------------------------------------------------------------
 
@@ -185,10 +132,10 @@ class Migrated(Slices):
         ((prepared, numbers),) = work
         packed = list(numbers)
         first = 0
-        for window, stages in self._passes(plan):
-            steps = [step for stage in stages for step in stage.steps]
-            if (begun := window.positions(self.fresh)) != stages[0].fresh:
-                raise PlanError(f"expected fresh positions {stages[0].fresh:#x}, as in the plan, got {begun:#x}.")
+        for one in passes_of(plan):
+            window, steps = Window(one.bits, self.levels.local, self.needed.slice), one.steps
+            if (begun := window.positions(self.fresh)) != one.stages[0].fresh:
+                raise PlanError(f"expected fresh positions {one.stages[0].fresh:#x}, as in the plan, got {begun:#x}.")
             self.run_pass(window, steps, prepared, packed[first : first + len(steps)], tick, begun)
             first += len(steps)
         self.layout = plan.end
@@ -208,30 +155,15 @@ class Migrated(Slices):
         begun: the fresh positions. above: the value of the bits above those of a window's number.
         """
         after = window.homes(fresh_after(begun, steps))
-        for slot, value in self._pass(window, _values(window, begun), after, write=True, tick=tick):
-            high = above << window.far | value
-            execute(
-                steps, (OneState(self.device, self._slots.buffers[slot], window.local, prepared, numbers, high),), tick
-            )
+        for buffer, value in self._pass(window, _values(window, begun), after, write=True, tick=tick):
+            one = executor.OneState(self.device, buffer, window.local, prepared, numbers, above << window.far | value)
+            executor.execute(steps, (one,), tick)
 
     def passes(self, plan: Plan) -> Iterator[tuple[int, int]]:
         """Yield for each pass how many stages it has, and how often `run` calls its `tick` in it."""
-        for window, stages in self._passes(plan):
-            windows = 1 << window.far - (stages[0].fresh >> self.levels.local).bit_count()
-            yield len(stages), windows * (self._slots.parts + sum(len(stage.steps) for stage in stages))
-
-    def _passes(self, plan: Plan) -> list[tuple[Window, list[Stage]]]:
-        """Return the stages of each pass, and its window."""
-        found: list[tuple[Window, list[Stage]]] = []
-        for stage in plan.stages:
-            if isinstance(stage.motion, Exchange):
-                raise PlanError("expected no exchange in a plan for one device, got one.")
-            if stage.motion is not None:
-                found.append((Window(stage.motion.bits, self.levels.local, self.needed.slice), []))
-            elif not found:
-                found.append((self._rest, []))
-            found[-1][1].append(stage)
-        return found
+        for one in passes_of(plan):
+            windows = one.windows(self.levels.local, self.num_wires)
+            yield len(one.stages), windows * (self.slots.parts + len(one.steps))
 
     def visit(self, near: Sequence[int] = (), *, write: bool = False) -> Iterator[NearSubState]:
         """Yield every sub state vector that is not known to be zero, brought near; see `Visited.visit`."""
@@ -245,12 +177,7 @@ class Migrated(Slices):
 
     def _near(self, wires: Sequence[int]) -> Window:
         """Return a window with some wires near; the one at rest without wires."""
-        if not wires:
-            return self._rest
-        wanted = [self.layout.address[wire] for wire in wires]
-        if len([bit for bit in wanted if bit >= self.levels.slice]) > self.levels.local - self.levels.slice:
-            raise InvalidInput(f"{len(wires)} wires cannot be near at once: {self.division}. Ask for fewer wires.")
-        return self._window.bringing(wanted)
+        return self._window.bringing(bits_near(self, wires)) if wires else self._rest
 
     def visit_window(self, window: Window, after: int, wanted: Wanted, write: bool) -> Iterator[NearSubState]:
         """Make a pass for questions; zeros of fresh local positions are written in each window.
@@ -260,10 +187,9 @@ class Migrated(Slices):
         fresh, layout = window.positions(self.fresh), window.layout(self.layout)
         here = fresh & (1 << window.local) - 1
         values = [value for value in _values(window, fresh) if wanted(layout, value)]
-        for slot, value in self._pass(window, values, after, write=write):
-            buffer = self._slots.buffers[slot]
+        for buffer, value in self._pass(window, values, after, write=write):
             if here:
-                self.device.run(buffer, window.local, ZeroFill(here), _NO_NUMBERS)
+                executor.clear(self.device, buffer, window.local, here)
             yield NearSubState(self.device, buffer, layout, value)
 
     def write_zeros(self, mask: int = -1) -> None:
@@ -272,44 +198,53 @@ class Migrated(Slices):
             return
         window, before, after = self._rest, self.fresh, self.fresh & ~mask
         local, inside = window.local, (1 << window.local) - 1
-        for slot, value in self._pass(window, _values(window, after), after, write=True):
-            buffer = self._slots.buffers[slot]
+        for buffer, value in self._pass(window, _values(window, after), after, write=True):
             if value & before >> local:  # the window was known to be zero; now memory holds the zeros
                 self.device.set_basis(buffer, 0)
                 self.device.write(buffer, 0, np.zeros(1, dtype=self.dtype))
             elif before & mask & inside:
-                self.device.run(buffer, local, ZeroFill(before & mask & inside), _NO_NUMBERS)
+                executor.clear(self.device, buffer, local, before & mask & inside)
 
     def mark_zero(self, bits: int) -> None:
         """Mark index bits as fresh: all amplitudes at which one of them is 1 are zero, and have no place."""
-        self._slots.pipe.end_work()
         self.fresh |= bits
-        slices = np.arange(self._slots.places.num_slices, dtype=np.int64)
-        self._slots.places.nothing(slices[(slices & self.fresh >> self.needed.slice) != 0])
+        if self.fresh:
+            self.slots.drop(self.fresh)
+
+    def nothing(self) -> None:
+        """Forget all slices, and mark all index bits as fresh: amplitude 0 has no place either."""
+        self._window, self.fresh = self._rest, (1 << self.num_wires) - 1
+        self.slots.drop()
 
     def forget(self) -> None:
         """Prepare for overwriting all amplitudes: they may be anything, in the order of the wires."""
-        self._slots.pipe.end_work()
+        self.slots.pipe.end_work()
         self.layout, self.fresh, self._window = Layout.identity(self.num_wires), 0, self._rest
-        self._slots.places.everywhere()
+        self.slots.places.everywhere()
 
     def another(self, num_wires: int) -> Migrated:
         """Return |0…0⟩ of `num_wires` wires in windows of the same size, or smaller for fewer wires."""
         local = min(self.levels.local, num_wires)
         levels = replace(self.levels, local=local, slice=min(self.levels.slice, max(0, local - 1)))
-        needed = self.needed
-        return Migrated(
-            self.device, Layout.identity(num_wires), levels, self.dtype,
-            slots=needed.slots, scenario=needed.scenario, spare=needed.spare, piece=needed.piece, allowed=self._allowed,
-        )  # fmt: skip
+        return self._alike(self.device, Layout.identity(num_wires), levels, self.dtype)
 
     def release(self) -> None:
         """Wait for work and copies under way, and release all memory."""
         try:
-            self._slots.pipe.synchronize()
-            self.device.synchronize()
+            self.slots.settle()
         finally:
-            del self._slots, self._memory
+            del self.slots
+
+    # --- slices ----------------------------------------------------------------------------------------------------
+
+    def expose(self) -> None:
+        """Copy every slice that has a place on the host there, and wait until nothing is under way."""
+        self.write_zeros()
+        self.slots.send_home()
+
+    def slice_at(self, number: int) -> Buffer:
+        """Return a slice of an exposed state, without a copy: NumPy on the host, the device's array on the device."""
+        return self.slots.at(number)
 
     # --- layouts ---------------------------------------------------------------------------------------------------
 
@@ -330,8 +265,8 @@ class Migrated(Slices):
         low = (1 << self.needed.slice) - 1
         while (turned := turn(self._window, sources, flip & low)) is not None:
             values = _values(turned.window, turned.window.positions(self.fresh))
-            for slot, _ in self._pass(turned.window, values, turned.mask(self.fresh), write=True):
-                self.device.permute(self._slots.buffers[slot], self.levels.local, turned.moves, turned.flip)
+            for buffer, _ in self._pass(turned.window, values, turned.mask(self.fresh), write=True):
+                self.device.permute(buffer, self.levels.local, turned.moves, turned.flip)
             sources, flip = turned.left, flip & ~turned.flip
         if sources != tuple(range(self.num_wires)) or flip:
             self._renumber(sources, flip)
@@ -339,13 +274,7 @@ class Migrated(Slices):
 
     def _renumber(self, sources: tuple[int, ...], flip: int) -> None:
         """Renumber slices, so that index bits from the slice up trade places."""
-        inside = self.needed.slice
-        to = [source - inside for source in sources[inside:]]
-        number = np.arange(self._slots.places.num_slices, dtype=np.int64)
-        old = move_bits(number ^ np.int64(flip >> inside), to)
-        new = np.empty_like(old)
-        new[old] = number
-        self._slots.places.renumbered(old, new)
+        self.slots.renumber(sources, flip)
         goes = {source: bit for bit, source in enumerate(sources)}
         self.fresh = mask_of(tuple(goes[bit] for bit in range(self.num_wires) if self.fresh >> bit & 1))
         bits = [goes[bit] for bit in self._window.bits]
@@ -356,30 +285,12 @@ class Migrated(Slices):
 
     def _pass(
         self, window: Window, values: list[int], after: int, *, write: bool, tick: Tick | None = None
-    ) -> Iterator[tuple[int, int]]:
-        """Bring one window after another into a slot; yield (slot, number of the window).
-
-        values: the windows to bring; if no slice of one exists, its amplitudes are undefined.
-        after: the index bits that are fresh when the pass is over. write: whether windows are worked on.
-        """
-        pipe, places = self._slots.pipe, self._slots.places
-        pipe.end_work()
+    ) -> Iterator[tuple[Buffer, int]]:
+        """Make a pass, after which `after` is fresh (see `Slots.windows`); write: whether windows are worked on."""
+        self.slots.pipe.end_work()
         self._window = window
-        for slot, value in self._slots.order(window, values):
-            slices = window.slices(value)
-            self._slots.bring(self._existing(slices, self.fresh), slot, tick)
-            pipe.begin_work(slot)
-            try:
-                yield slot, value
-            finally:
-                pipe.end_work()
-                if write:
-                    places.written(slot, self._existing(slices, after))
+        yield from self.slots.windows(window, values, self.fresh, after if write else None, tick)
         self.fresh = after
-
-    def _existing(self, slices: Index, fresh: int) -> Index:
-        """Return slices, with `NOWHERE` in place of those that are known to be zero."""
-        return np.where(slices & fresh >> self.needed.slice, NOWHERE, slices)
 
 
 def _values(window: Window, fresh: int) -> list[int]:

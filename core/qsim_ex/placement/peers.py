@@ -19,11 +19,12 @@ from qsim_ex.display.amounts import human
 from qsim_ex.errors import InvalidInput, OutOfMemory
 from qsim_ex.placement.deployment import Deployment
 from qsim_ex.placement.divided import exchanged
-from qsim_ex.placement.divided.divided import Divided, narrowed
+from qsim_ex.placement.divided.divided import Divided
 from qsim_ex.placement.exchange.links import Links, PeerBuffer, staging, synchronize
 from qsim_ex.placement.exchange.lockstep import check_memory
 from qsim_ex.placement.exchange.schedule import Schedule, Swaps, schedule, sources
 from qsim_ex.placement.request import Limits, MemoryNeeds, StateRequest
+from qsim_ex.placement.wires import narrowed
 from qsim_ex.precision import STORAGE, AmplitudeDtype, Storage
 from qsim_ex.steps.layout import Layout, Levels
 
@@ -131,11 +132,6 @@ class Peers(exchanged.Exchanges, Divided):
         return Peers(self.devices, num_wires, self.dtype, divided, **self._options)
 
     # --- description -------------------------------------------------------------------------------------------------
-
-    @property
-    def home_bits(self) -> int:
-        """The number of index bits of a part that stays where it is: those of a sub state vector."""
-        return self.levels.local
 
     @property
     def places(self) -> tuple[int, ...]:

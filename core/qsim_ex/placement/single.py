@@ -7,8 +7,7 @@ without moving an amplitude.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import lru_cache
-from itertools import accumulate, islice, pairwise
+from itertools import islice, pairwise
 from typing import Any, Self
 
 import numpy as np
@@ -21,24 +20,14 @@ from qsim_ex.errors import StateError
 from qsim_ex.placement import index_bits as at
 from qsim_ex.placement.base import Pieces, Placement, Tick
 from qsim_ex.placement.deployment import Deployment, single
+from qsim_ex.placement.divided import near
 from qsim_ex.placement.divided.near import NearSubState
-from qsim_ex.placement.executor import OneState, execute
+from qsim_ex.placement.executor import OneState, clear, execute
 from qsim_ex.placement.overlap import overlap
 from qsim_ex.placement.request import Limits, StateRequest
 from qsim_ex.precision import STORAGE, AmplitudeDtype, Amplitudes
 from qsim_ex.steps.layout import Layout, Levels
 from qsim_ex.steps.plan import Plan
-from qsim_ex.steps.step import ZeroFill
-
-
-@lru_cache(maxsize=256)
-def _in_bits(
-    layout: Layout, parts: tuple[tuple[int, tuple[int, ...]], ...]
-) -> tuple[tuple[tuple[int, tuple[int, ...]], ...], NDArray[np.float64], list[int]]:
-    """Return parts of Pauli strings as masks of index bits, the sign of each string, and where each part ends."""
-    bits = tuple([(at.index_mask(layout, x), tuple([at.index_mask(layout, z) for z in zs])) for x, zs in parts])
-    signs = np.array([float(at.parity_sign(layout, mask)) for _, masks in bits for mask in masks])
-    return bits, signs, [0, *accumulate(len(zs) for _, zs in parts)]
 
 
 def lay_out(request: StateRequest) -> Iterator[Deployment]:
@@ -71,23 +60,18 @@ class Single:
     bytes_moved = 0
 
     def __init__(self, device: Device, buffer: Buffer, layout: Layout, fresh: int = 0, *, begun: bool = True) -> None:
-        self.device = device
+        self.device, self.devices = device, (device,)
         self._buffer = buffer
+        self.dtype: AmplitudeDtype = buffer.dtype
         self.layout = layout
         self.fresh = fresh
-        self.num_wires = self.home_bits = len(layout.address)
+        self.num_wires = self.home_bits = self.slice_bits = len(layout.address)
         self._begun = begun
 
     @property
     def levels(self) -> Levels:
         """The levels: all index bits are local."""
         return Levels(self.num_wires)
-
-    @property
-    def dtype(self) -> AmplitudeDtype:
-        """The dtype of the amplitudes."""
-        found: AmplitudeDtype = self._buffer.dtype
-        return found
 
     @property
     def buffer(self) -> Buffer:
@@ -106,19 +90,9 @@ class Single:
     # --- description ---------------------------------------------------------------------------------------------
 
     @property
-    def devices(self) -> tuple[Device]:
-        """The one device."""
-        return (self.device,)
-
-    @property
     def array(self) -> Buffer:
         """All amplitudes, in the order of their indices."""
         return self.buffer[: 1 << self.num_wires]
-
-    @property
-    def slice_bits(self) -> int:
-        """The number of index bits; nothing is copied."""
-        return self.num_wires
 
     def passes(self, plan: Plan) -> Iterable[tuple[int, int]]:
         """Return the number of steps of each stage."""
@@ -175,7 +149,7 @@ class Single:
         """Write the zeros of all fresh index bits, if any of `bits` is fresh."""
         self._begin()
         if self.fresh & bits:
-            self.device.run(self._buffer, self.num_wires, ZeroFill(self.fresh), np.zeros(0, dtype=np.complex128))
+            clear(self.device, self._buffer, self.num_wires, self.fresh)
             self.fresh = 0
 
     def mark_zero(self, bits: int) -> None:
@@ -305,16 +279,10 @@ class Single:
         """Return <ψ| X-part · Z-part |ψ> for each X-part (a mask of wires) and each of its Z-parts, no factors of i."""
         device = self.device
         if not parts or not device.in_host_memory or not isinstance(device, Batches):
-            return [self.pauli(x, zs) for x, zs in parts]
-        bits, signs, ends = _in_bits(self.layout, tuple([(x, tuple(zs)) for x, zs in parts]))
+            return [near.pauli(one, x, zs) for one in self.visit_one(0) for x, zs in parts]
+        bits, signs, ends = at.strings(self.layout, tuple([(x, tuple(zs)) for x, zs in parts]))
         found = signs * device.paulis(self.buffer, self.num_wires, bits)[0]
         return [found[begin:end] for begin, end in pairwise(ends)]
-
-    def pauli(self, x: int, zs: Sequence[int]) -> NDArray[np.complex128]:
-        """Return <ψ| X-part · Z-part |ψ> for one mask x and several masks z of wires, without factors of i."""
-        bits = [at.index_mask(self.layout, z) for z in zs]
-        signs = [at.parity_sign(self.layout, mask) for mask in bits]
-        return np.array(signs) * self.device.pauli(self.buffer, self.num_wires, at.index_mask(self.layout, x), bits)
 
     def density(self, wires: Sequence[int]) -> NDArray[np.complex128]:
         """Return the reduced density matrix of some wires, not normalised, ``wires[0]`` least significant."""

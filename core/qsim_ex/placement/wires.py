@@ -6,13 +6,15 @@ A wire can be removed if it is at one value in every amplitude that is not zero.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TypeVar
 
 from qsim_ex import thresholds
 from qsim_ex.circuit.check import NORM_TOLERANCE
-from qsim_ex.errors import StateError
+from qsim_ex.errors import NotSupported, StateError
 from qsim_ex.placement import index_bits as at
 from qsim_ex.placement.base import Placement
+from qsim_ex.steps.layout import Layout, Levels
 
 _Kind = TypeVar("_Kind", bound=Placement)
 
@@ -20,7 +22,7 @@ _Kind = TypeVar("_Kind", bound=Placement)
 def extended(placement: _Kind, count: int) -> _Kind:
     """Return a state with `count` more wires in |0>, numbered from n on; the placement is released."""
     new = placement.another(placement.num_wires + count)
-    placement.copy_to(new, at.opened(placement.layout, placement.home_bits, count))
+    placement.copy_to(new, opened(placement.layout, placement.home_bits, count))
     placement.release()
     return new
 
@@ -33,8 +35,8 @@ def shrunk(placement: _Kind, wires: Sequence[int]) -> _Kind:
     """
     value, home = held_values(placement, wires), placement.home_bits
     new = placement.another(placement.num_wires - len(wires))
-    placement.arrange(at.with_last(placement.layout, wires, value, home))
-    placement.copy_to(new, at.closed(placement.layout, wires, home - len(wires)))
+    placement.arrange(with_last(placement.layout, wires, value, home))
+    placement.copy_to(new, closed(placement.layout, wires, home - len(wires)))
     placement.release()
     return new
 
@@ -65,3 +67,44 @@ def held_values(placement: Placement, wires: Sequence[int]) -> int:
             )
         value |= found << first
     return value
+
+
+def narrowed(levels: Levels, num_wires: int, local: int, count: int, holders: str) -> Levels:
+    """Return levels with `local` local bits for a state of `num_wires` wires; raise `NotSupported` if that is none.
+
+    count, holders: how many devices or processes share the state, for the message.
+    """
+    if local < 1:
+        raise NotSupported(f"{num_wires} wires on {count} {holders} leave no local wire. Use fewer {holders}.")
+    return replace(levels, local=local, slice=min(levels.slice, local - 1))
+
+
+# --- layouts ---------------------------------------------------------------------------------------------------------
+
+
+def opened(layout: Layout, begin: int, count: int) -> Layout:
+    """Return the layout with `count` more wires, the last ones, on index bits from `begin` on; those there move up."""
+    address = (bit if bit < begin else bit + count for bit in layout.address)
+    low = (1 << begin) - 1
+    return Layout((*address, *range(begin, begin + count)), layout.flip & low | (layout.flip & ~low) << count)
+
+
+def with_last(layout: Layout, wires: Sequence[int], value: int, end: int) -> Layout:
+    """Return the layout with some wires on the last index bits below `end`, at 0 there if their value is `value`.
+
+    Wires that have to leave those bits go where these come from; bit k of the value is ``wires[k]``.
+    """
+    standing, kept = layout.wires(), end - len(wires)
+    below = [wire for wire in standing[:end] if wire not in wires]
+    leaving = iter(below[kept:])
+    above = [next(leaving) if wire in wires else wire for wire in standing[end:]]
+    found = at.ordered(layout, [*below[:kept], *wires, *above])
+    gone = (1 << end) - (1 << kept)
+    return Layout(found.address, found.flip & ~gone | value << kept)
+
+
+def closed(layout: Layout, wires: Sequence[int], begin: int) -> Layout:
+    """Return the layout without some wires, on the index bits from `begin` on; the others keep their order."""
+    count, low = len(wires), (1 << begin) - 1
+    address = (bit if bit < begin else bit - count for wire, bit in enumerate(layout.address) if wire not in wires)
+    return Layout(tuple(address), layout.flip & low | layout.flip >> begin + count << begin)

@@ -19,8 +19,8 @@ from qsim_ex.circuit.ops import Save, SetState
 from qsim_ex.circuit.saves import SaveValues
 from qsim_ex.execution.progress import Share
 from qsim_ex.later import later
-from qsim_ex.placement import executor
 from qsim_ex.placement.base import States
+from qsim_ex.placement.executor import stage_ends, ticks
 from qsim_ex.planning.cut import cut
 from qsim_ex.program.choices import Choice
 from qsim_ex.program.gathered import segment_of
@@ -88,7 +88,7 @@ class BranchTraversal:
                 if isinstance(one := self._nodes[node], Save):
                     way.in_progress.require_results()
                 elif isinstance(one, Segment):
-                    way.ticker.skip(len(branches.shots) * executor.ticks(states, way.plans[node]))
+                    way.ticker.skip(len(branches.shots) * ticks(states, way.plans[node]))
         except BaseException:
             states.release()
             raise
@@ -111,9 +111,7 @@ class BranchTraversal:
         way = self._way
         states = way.machine.begin(rows)
         if way.ticker.reports:
-            way.ticker.expect(
-                way.states, executor.stage_ends(states, way.machine.plans), lambda: way.machine.bytes_moved
-            )
+            way.ticker.expect(way.states, stage_ends(states, way.machine.plans), lambda: way.machine.bytes_moved)
         return states
 
     # --- branches that wait ------------------------------------------------------------------------------------------
@@ -222,7 +220,7 @@ class BranchTraversal:
                     way.machine.run(states, part, operands, tick)
                     kept.after(states.single, part, StoppedAt(node, number, *begun, before), self._unit, branches)
                 elif isinstance(tick, Share):
-                    tick.skip(executor.ticks(states.single, part))
+                    tick.skip(ticks(states.single, part))
         if isinstance(tick, Share):
             tick.end()
 
@@ -239,7 +237,7 @@ class BranchTraversal:
         if not self._way.ticker.reports:
             return self._way.ticker.tick
         shots = 0 if node < branches.decided else len(branches.shots)
-        return self._way.ticker.of_states(shots, executor.ticks(states, self._way.plans[node]))
+        return self._way.ticker.of_states(shots, ticks(states, self._way.plans[node]))
 
     def _plan(self, node: int, segment: Segment, start: Layout, fresh: int) -> Plan:
         """Return the plan of a segment for states that begin in the given layout with the given fresh bits."""

@@ -24,11 +24,10 @@ from qsim_ex.execution.prepare import Prepared, ordered_plan_of, plan_of, prepar
 from qsim_ex.execution.progress import Tick, Ticker, while_planning, work_of
 from qsim_ex.files import saving
 from qsim_ex.options import OptionKeywords, Options
-from qsim_ex.placement import executor
+from qsim_ex.placement import executor, wires
 from qsim_ex.placement import index_bits as at
 from qsim_ex.placement.base import Placement
 from qsim_ex.placement.single import Single
-from qsim_ex.placement.wires import cloned
 from qsim_ex.planning.compiled import cancelled_by
 from qsim_ex.precision import BY_DTYPE
 from qsim_ex.program.one_state import unitary_program
@@ -251,7 +250,7 @@ class StateVector(Wiring, SubStateVectors, Questions, Measuring, MemoryLender):
     def clone(self) -> Self:
         """Return another state vector in the same state and placement on the same devices. Raises `OutOfMemory`."""
         with self._guard:
-            return self.of(cloned(self._placement), self.where, self.options, self._touched)
+            return self.of(wires.cloned(self._placement), self.where, self.options, self._touched)
 
     @classmethod
     def of(cls, placement: Placement, where: Assignment, options: Options, touched: int) -> Self:

@@ -9,10 +9,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, assert_never
+from typing import Any, NamedTuple, assert_never
 
 from qsim_ex.circuit.digest import digest_of
 from qsim_ex.circuit.ops import Op, When, mask_of
+from qsim_ex.errors import PlanError
 from qsim_ex.steps.coefficients import Coefficients
 from qsim_ex.steps.layout import Layout, Levels, Shape
 from qsim_ex.steps.step import BasisPermutation, DenseMatrix, InitialAmplitudes, Step, Sweep, ZeroFill
@@ -166,3 +167,48 @@ class Plan:
 
         names = "num_wires stages start end shape num_gates key levels fresh left"
         return {name: plain(getattr(self, name)) for name in names.split()}
+
+
+class Pass(NamedTuple):
+    """A pass over a state that is at home in another memory: its windows are brought near, one after another.
+
+    bits: the index bit at home of each position. stages: those of the pass. swaps: the pairs of index bits that ranks
+    trade before it.
+    """
+
+    bits: tuple[int, ...]
+    stages: list[Stage]
+    swaps: tuple[tuple[int, int], ...]
+
+    @property
+    def steps(self) -> list[Step]:
+        """The steps of all stages."""
+        return [step for stage in self.stages for step in stage.steps]
+
+    def windows(self, local: int, home: int) -> int:
+        """Return how many windows of `local` bits a part of `home` bits has that are not known to be zero."""
+        return 1 << ((1 << home) - (1 << local) & ~self.stages[0].fresh).bit_count()
+
+
+def passes_of(plan: Plan) -> list[Pass]:
+    """Return the passes of a plan; raise `PlanError` where one does not leave slices whole."""
+    found: list[Pass] = []
+    every = tuple(range(plan.num_wires))
+    for stage in plan.stages:
+        match stage.motion:
+            case Migration(bits, swaps):
+                found.append(Pass(bits, [stage], swaps))
+            case Exchange() if not plan.levels.peers:
+                raise PlanError("expected no exchange in a plan without device bits, got one.")
+            case Exchange() | None:
+                if not found:
+                    found.append(Pass(every, [], ()))
+                found[-1].stages.append(stage)
+            case _:
+                assert_never(stage.motion)
+    for bits, _, _ in found:
+        if sorted(bits) != list(every) or bits[: plan.levels.slice] != every[: plan.levels.slice]:
+            raise PlanError(
+                f"expected a permutation that keeps the {plan.levels.slice} bits of a slice, got a migration to {bits}."
+            )
+    return found

@@ -16,17 +16,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from qsim_ex import thresholds
-from qsim_ex.circuit.ops import ALWAYS, When, mask_of
+from qsim_ex.circuit.ops import ALWAYS, When
 from qsim_ex.devices.base import Buffer, Device
 from qsim_ex.errors import NotSupported, PlanError, StateError
-from qsim_ex.placement import index_bits as at
 from qsim_ex.placement.base import NormCheck, Pieces, Placement
 from qsim_ex.placement.deployment import Deployment
 from qsim_ex.placement.divided import amplitudes, sums, visited
 from qsim_ex.placement.divided.near import NearSubState, Wanted
 from qsim_ex.placement.executor import check_norm
 from qsim_ex.placement.overlap import overlap
-from qsim_ex.precision import STORAGE, AmplitudeDtype, Amplitudes
+from qsim_ex.placement.request import MemoryNeeds
+from qsim_ex.precision import AmplitudeDtype, Amplitudes
 from qsim_ex.steps.layout import Layout, Levels
 from qsim_ex.steps.plan import Plan
 
@@ -34,16 +34,6 @@ if TYPE_CHECKING:
     from qsim_ex.comm.protocol import Communicator
 
 _Number = TypeVar("_Number", bound=np.generic)
-
-
-def narrowed(levels: Levels, num_wires: int, local: int, count: int, holders: str) -> Levels:
-    """Return levels with `local` local bits for a state of `num_wires` wires; raise `NotSupported` if that is none.
-
-    count, holders: how many devices or processes share the state, for the message.
-    """
-    if local < 1:
-        raise NotSupported(f"{num_wires} wires on {count} {holders} leave no local wire. Use fewer {holders}.")
-    return replace(levels, local=local, slice=min(levels.slice, local - 1))
 
 
 class Divided(ABC):
@@ -55,6 +45,7 @@ class Divided(ABC):
     layout: the index bit of each wire at rest. fresh: mask of index bits that are 0 in the whole state (see
     `steps.Sweep`); a sub state vector in which one of them is 1 is zero, its memory is not read, and it is not visited.
     devices: the devices that work on sub state vectors. dtype: of the amplitudes, complex64 or complex128.
+    needs: the memory of the state. places: of each device number, where states may have equal numbers elsewhere.
     """
 
     kind: str
@@ -63,6 +54,10 @@ class Divided(ABC):
     fresh: int
     dtype: AmplitudeDtype
     devices: Sequence[Device]
+    needs: MemoryNeeds
+    places: Sequence[int] = ()
+    array = None
+    shared_by: Communicator | None = None
 
     @property
     def num_wires(self) -> int:
@@ -71,21 +66,15 @@ class Divided(ABC):
 
     @abstractmethod
     def visit(self, near: Sequence[int] = (), *, write: bool = False) -> Iterator[NearSubState]:
-        """Yield every sub state vector that is not known to be zero, brought near; devices take turns.
-
-        near: wires that are local during the visit; at most `Levels.local` − `Levels.slice` of them. Wires on
-        index bits below `Levels.slice` are local in every visit. Without `near`, the layout is the one at rest; with
-        it, amplitudes may be exchanged between devices and stay there, and the layout at rest changes with them.
-        write: whether the amplitudes are changed during the visit. Afterwards the wires that were local in it are
-        not fresh, so a fresh wire becomes an ordinary one by being near in a visit that writes.
-        A sub state vector is near until the iterator continues; later operations wait for the work that is queued on
-        its device until then. Amplitudes of its fresh local positions are zero in memory. The layout is the
-        same throughout a visit. Visits of two states may alternate, and a visit that does not write may be left early.
-        """
+        """Yield every sub state vector that is not known to be zero, brought near; see `Visited.visit`."""
 
     @abstractmethod
     def run(self, plan: Plan, work: Sequence[object], tick: Callable[[], None]) -> None:
         """Run a plan that starts in this layout with these fresh bits; `work` has one entry for each device."""
+
+    @abstractmethod
+    def write_zeros(self, bits: int = -1) -> None:
+        """Write the zeros of fresh index bits (all of them by default), which are not fresh afterwards."""
 
     @abstractmethod
     def arrange(self, layout: Layout) -> None:
@@ -105,22 +94,6 @@ class Divided(ABC):
         for found in self.visit(near, write=write):
             if wanted(found.layout, found.high):
                 yield found
-
-    def write_zeros(self, bits: int = -1) -> None:
-        """Write the zeros of fresh index bits (all of them by default), which are not fresh afterwards."""
-        home = self.layout
-        wires = at.wires_on(home, self.fresh & bits)
-        far = [wire for wire in wires if home.address[wire] >= self.levels.local]
-        if far and not self.most_near:
-            raise NotSupported(
-                f"{len(far)} far wires cannot be brought near: {self.division}. Use more window_slots or device_wires."
-            )
-        for first in range(0, len(far), max(self.most_near, 1)):
-            self._rewrite(far[first : first + self.most_near])
-        if self.fresh & mask_of(at.index_bits(self.layout, wires)):
-            self._rewrite(())
-        if self.layout != home:
-            self.arrange(home)
 
     def mark_zero(self, bits: int) -> None:
         """Mark index bits as fresh: all amplitudes at which one of them is 1 are zero, and need no memory."""
@@ -142,10 +115,6 @@ class Divided(ABC):
             "stay in a visit"
         )
 
-    def _rewrite(self, near: Sequence[int]) -> None:
-        for _ in self.visit(near, write=True):
-            pass
-
     # --- description -------------------------------------------------------------------------------------------------
 
     @property
@@ -157,16 +126,6 @@ class Divided(ABC):
     def slice_bits(self) -> int:
         """The number of index bits of a slice."""
         return self.levels.slice
-
-    @property
-    def array(self) -> None:
-        """None: no one array holds all amplitudes."""
-        return None
-
-    @property
-    def shared_by(self) -> Communicator | None:
-        """None: a placement over several processes overrides this."""
-        return None
 
     @property
     def bytes_moved(self) -> int:
@@ -186,10 +145,10 @@ class Divided(ABC):
         return partial(check_norm, num_gates=num_gates, dtype=self.dtype, told=told)
 
     def deployed(self, before: Deployment) -> Deployment:
-        """Return a deployment on the same devices."""
-        levels = self.levels
-        change = STORAGE[self.dtype].nbytes((1 << levels.local) - (1 << before.levels.local))
-        return replace(before, num_wires=self.num_wires, levels=levels, device_bytes=before.device_bytes + change)
+        """Return a deployment on the same devices, with as many windows."""
+        sizes, host = self.needs
+        levels = self.planning_levels
+        return replace(before, num_wires=self.num_wires, levels=levels, device_bytes=max(sizes), host_bytes=host)
 
     # --- plans -------------------------------------------------------------------------------------------------------
 
@@ -300,11 +259,7 @@ class Divided(ABC):
         return self.total(sums.search(self, wires, (places, value), prefixes, runs, targets)) | value
 
     def paulis(self, parts: Sequence[tuple[int, Sequence[int]]]) -> list[NDArray[np.complex128]]:
-        """Return <ψ| X-part · Z-part |ψ> for each X-part (a mask of wires) and each of its Z-parts, no factors of i.
-
-        X-parts that fit near together share a visit. One that is too wide for any visit costs further visits, during
-        which amplitudes are exchanged and put back.
-        """
+        """Return <ψ| X-part · Z-part |ψ> for each X-part (a mask of wires) and each of its Z-parts, no factors of i."""
         return [self.total(mine) for mine in sums.paulis(self, parts)]
 
     def density(self, wires: Sequence[int]) -> NDArray[np.complex128]:
@@ -313,12 +268,15 @@ class Divided(ABC):
 
     def inner(self, other: Placement) -> complex:
         """Return <self|other>; the other's amplitudes are moved to this layout first."""
-        if not isinstance(other, Divided) or (other.levels.local, other.dtype) != (self.levels.local, self.dtype):
+        mine = self.levels.local, self.dtype, self.shared_by
+        if not isinstance(other, Divided) or (other.levels.local, other.dtype, other.shared_by) != mine:
             return overlap(self, other)
         if other is self:
             return complex(self.norm_squared())
         other.arrange(self.layout)
-        return sum((sums.inner(near, other) for near in self.visit()), 0j)
+        if other.places != self.places:
+            return overlap(self, other)
+        return complex(self.total(np.array(sum((sums.inner(near, other) for near in self.visit()), 0j))))
 
     # --- other numbers of wires --------------------------------------------------------------------------------------
 

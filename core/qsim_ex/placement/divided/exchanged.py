@@ -228,6 +228,11 @@ def copy_to(state: TradedParts, new: TradedParts, layout: Layout) -> None:
 class Exchanges:
     """What a divided state does by the functions of this file."""
 
+    @property
+    def home_bits(self: TradedParts) -> int:
+        """The number of index bits of a part that stays where it is: those of a sub state vector."""
+        return self.levels.local
+
     def run(self: TradedParts, plan: Plan, work: Sequence[object], tick: Callable[[], None]) -> None:
         """Run a plan that starts in this layout with these fresh bits; `tick` is called before each step.
 

@@ -1,6 +1,7 @@
 """What a divided state offers to whoever answers questions about it: visits of its sub state vectors.
 
-`amplitudes` and `sums` answer every question in visits; `divided.Divided` has them as methods.
+`amplitudes` and `sums` answer every question in visits; `divided.Divided` has them as methods. A placement differs from
+others in how sub state vectors are brought near.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from typing import Protocol
 
 from qsim_ex.devices.base import Device
-from qsim_ex.errors import NotSupported
+from qsim_ex.errors import InvalidInput, NotSupported
 from qsim_ex.placement import index_bits as at
 from qsim_ex.placement.divided.near import NearSubState, Wanted, every
 from qsim_ex.precision import AmplitudeDtype
@@ -38,7 +39,17 @@ class Visited(Protocol):
         """The sizes of a sub state vector in words, for messages."""
 
     def visit(self, near: Sequence[int] = (), *, write: bool = False) -> Iterator[NearSubState]:
-        """Yield every sub state vector that is not known to be zero, brought near; see `Divided.visit`."""
+        """Yield every sub state vector that is not known to be zero, brought near; devices take turns.
+
+        near: wires that are local during the visit; at most `Levels.local` − `Levels.slice` of them. Wires on
+        index bits below `Levels.slice` are local in every visit. Without `near`, the layout is the one at rest; with
+        it, amplitudes may be exchanged between devices and stay there, and the layout at rest changes with them.
+        write: whether the amplitudes are changed during the visit. Afterwards the wires that were local in it are
+        not fresh, so a fresh wire becomes an ordinary one by being near in a visit that writes.
+        A sub state vector is near until the iterator continues; later operations wait for the work that is queued on
+        its device until then. Amplitudes of its fresh local positions are zero in memory. The layout is the
+        same throughout a visit. Visits of two states may alternate, and a visit that does not write may be left early.
+        """
 
     def visit_some(self, wanted: Wanted, near: Sequence[int] = (), *, write: bool = False) -> Iterator[NearSubState]:
         """Yield only the sub state vectors for which `wanted` is true; the others may stay far. See `visit`."""
@@ -54,6 +65,14 @@ class Visited(Protocol):
 
     def release(self) -> None:
         """Release all memory, at once, even while work or copies are under way; may be called again."""
+
+
+def bits_near(state: Visited, wires: Sequence[int]) -> tuple[int, ...]:
+    """Return the index bits of wires that a visit is to bring near; raise `InvalidInput` for more than it can."""
+    bits = at.index_bits(state.layout, wires)
+    if len([bit for bit in bits if bit >= state.levels.slice]) > state.most_near:
+        raise InvalidInput(f"{len(wires)} wires cannot be near at once: {state.division}. Ask for fewer wires.")
+    return bits
 
 
 def unknown_wires(state: Visited, wires: Sequence[int]) -> tuple[list[int], int]:

@@ -6,18 +6,15 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-import numpy as np
-
 from qsim_ex.devices.base import Device
 from qsim_ex.devices.memory import memory_of_host
 from qsim_ex.display.amounts import human
 from qsim_ex.errors import OutOfMemory
+from qsim_ex.placement import executor
 from qsim_ex.placement.base import Tick
 from qsim_ex.placement.exchange.links import PeerBuffer
 from qsim_ex.placement.executor import OneState, execute
-from qsim_ex.steps.step import Step, ZeroFill
-
-NO_NUMBERS = np.zeros(0, dtype=np.complex128)
+from qsim_ex.steps.step import Step
 
 Share = tuple[Any, Sequence[Any]]
 """The prepared steps of a device, and their numbers."""
@@ -82,7 +79,7 @@ def work_on(
 
 def clear(peer: PeerBuffer, fresh: int) -> None:
     """Write the zeros of fresh local positions."""
-    peer.device.run(peer.buffer, _bits(peer), ZeroFill(fresh), NO_NUMBERS)
+    executor.clear(peer.device, peer.buffer, _bits(peer), fresh)
 
 
 def _bits(peer: PeerBuffer) -> int:

@@ -6,14 +6,18 @@ Both ranks go through the same slices in the same order, so they say nothing but
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
 
+import numpy as np
 from numpy.typing import NDArray
 
 from qsim_ex import thresholds
+from qsim_ex.circuit.bits import gathered, spread
+from qsim_ex.circuit.ops import mask_of
 from qsim_ex.comm.protocol import Communicator
-from qsim_ex.placement.migrated import Migrated
+from qsim_ex.placement.exchange.schedule import Swaps
+from qsim_ex.placement.windows.slots import Slots
 from qsim_ex.placement.windows.window import Index
 from qsim_ex.precision import STORAGE, AmplitudeDtype
 
@@ -29,6 +33,38 @@ def at_once(slice_bytes: int, slices: int) -> int:
 def staging(slice_bytes: int, slices: int) -> int:
     """Return the bytes of host memory in which a rank stages what it sends and receives."""
     return 2 * at_once(slice_bytes, slices) * slice_bytes
+
+
+class SliceTrade(NamedTuple):
+    """A trade of slices with the rank of another device number.
+
+    sends: whether this rank has such slices, which are gone then. gets: whether it gets slices for their places.
+    """
+
+    other: int
+    slices: Index
+    sends: bool
+    gets: bool
+
+
+def trades_of(number: int, swaps: Swaps, fresh: int, home: int, slice_bits: int) -> Iterator[SliceTrade]:
+    """Yield the trades of a device number with all whose numbers differ in the swapped bits alone.
+
+    swaps: pairs of a bit of a rank's part and a bit of ranks. fresh: the fresh bits before. home: the bits of a part.
+    """
+    inner, outer = [a for a, _ in swaps], [b - home for _, b in swaps]
+    among, inside = mask_of(tuple(inner)), (1 << home) - 1
+    slices = np.arange(1 << home - slice_bits, dtype=np.int64)
+    slices = slices[slices << slice_bits & fresh & inside & ~among == 0]
+    mine = gathered(number, outer)
+    for distance in range(1, 1 << len(swaps)):
+        theirs = mine ^ distance
+        given, got = spread(theirs, inner), spread(mine, inner)
+        other = number & ~mask_of(tuple(outer)) | spread(theirs, outer)
+        sends = not (number << home | given) & fresh
+        gets = not (other << home | got) & fresh
+        if sends or gets:
+            yield SliceTrade(other, slices[slices << slice_bits & among == given], sends, gets)
 
 
 class SliceTrades:
@@ -53,16 +89,12 @@ class SliceTrades:
         """Let go of the staging memory."""
         self._staging = None
 
-    def trade(
-        self, mine: Migrated, other: int, slices: Index, sends: bool, gets: bool, tick: Callable[[], None] | None
-    ) -> None:
-        """Trade slices with another rank, which trades as many; `tick` is called after each message.
-
-        sends: whether this rank has such slices, which are gone then. gets: whether it gets slices for their places.
-        """
+    def trade(self, mine: Slots, other: int, trade: SliceTrade, tick: Callable[[], None] | None) -> None:
+        """Trade slices with another rank, which trades as many; `tick` is called after each message."""
         assert self._staging is not None
         out, into = self._staging
-        each, step = 1 << mine.slice_bits, self._at_once
+        each, step = 1 << mine.room.slice, self._at_once
+        _, slices, sends, gets = trade
         for first in range(0, len(slices), step):
             some = slices[first : first + step]
             size = len(some) * each

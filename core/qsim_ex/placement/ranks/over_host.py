@@ -24,7 +24,6 @@ from qsim_ex.errors import InvalidInput, OptionError, OutOfMemory
 from qsim_ex.placement import peers_over_host
 from qsim_ex.placement.deployment import Deployment
 from qsim_ex.placement.divided import exchanged
-from qsim_ex.placement.divided.divided import narrowed
 from qsim_ex.placement.exchange.links import Links, PeerBuffer
 from qsim_ex.placement.exchange.lockstep import shares_of
 from qsim_ex.placement.exchange.messages import staging
@@ -34,10 +33,11 @@ from qsim_ex.placement.ranks import spread as ranks_spread
 from qsim_ex.placement.ranks.ranks import NO_LINKS, Ranks
 from qsim_ex.placement.request import Limits, MemoryNeeds, StateRequest
 from qsim_ex.placement.windows.arrivals import Arrivals
-from qsim_ex.placement.windows.home import CARRIED_BYTES, HomeWindows, course_of, passes_of, ticks_of
+from qsim_ex.placement.windows.home import CARRIED_BYTES, HomeWindows, course_of, ticks_of
+from qsim_ex.placement.wires import narrowed
 from qsim_ex.precision import STORAGE, AmplitudeDtype, Storage
 from qsim_ex.steps.layout import Levels
-from qsim_ex.steps.plan import Plan
+from qsim_ex.steps.plan import Plan, passes_of
 
 Reach = Callable[[Device, Device], Link]
 
@@ -165,16 +165,6 @@ class RanksOverHost(Ranks):
     def planning_levels(self) -> Levels:
         """The levels of plans, with windows."""
         return self._plans_for
-
-    def deployed(self, before: Deployment) -> Deployment:
-        """Return a deployment on the same devices, with as many windows."""
-        return replace(
-            before,
-            num_wires=self.num_wires,
-            levels=self._plans_for,
-            device_bytes=max(self.needs.devices),
-            host_bytes=self.needs.host,
-        )
 
     def passes(self, plan: Plan) -> Iterator[tuple[int, int]]:
         """Yield for each pass how many stages it has, and how often `run` calls its `tick` in it."""

@@ -21,10 +21,9 @@ from qsim_ex.devices.memory import state_bytes
 from qsim_ex.devices.peering import Link, link
 from qsim_ex.display.amounts import human
 from qsim_ex.errors import InvalidInput, NotSupported, OutOfMemory
-from qsim_ex.placement.base import Placement
 from qsim_ex.placement.deployment import Deployment
-from qsim_ex.placement.divided import exchanged, sums
-from qsim_ex.placement.divided.divided import Divided, narrowed
+from qsim_ex.placement.divided import amplitudes, exchanged
+from qsim_ex.placement.divided.divided import Divided
 from qsim_ex.placement.divided.near import NearSubState
 from qsim_ex.placement.divided.summed import summed
 from qsim_ex.placement.exchange.between_ranks import RankLinks
@@ -32,8 +31,8 @@ from qsim_ex.placement.exchange.links import PeerBuffer, synchronize
 from qsim_ex.placement.exchange.links import staging as links_staging
 from qsim_ex.placement.exchange.messages import staging
 from qsim_ex.placement.exchange.schedule import Swaps, amplitudes_sent, schedule, sources
-from qsim_ex.placement.overlap import overlap
 from qsim_ex.placement.request import Limits, MemoryNeeds, StateRequest
+from qsim_ex.placement.wires import narrowed
 from qsim_ex.precision import STORAGE, AmplitudeDtype, Amplitudes, Storage
 from qsim_ex.steps.layout import Layout, Levels
 
@@ -92,17 +91,14 @@ class Ranks(exchanged.Exchanges, Divided):
         self.levels = levels
         self.dtype = np.dtype(dtype)
         self.devices = tuple(devices)
-        self.communicator = communicator
+        self.communicator = self.shared_by = communicator
         seats = neighbours.seats_of(communicator, max(1, (1 << levels.peers) // each)).ranks
         self._seats = tuple(rank * each + k for rank in seats for k in range(each))
         self.places: Sequence[int] = self._seats
         self._flat = Levels(levels.local, levels.peers, levels.slice)  # trades are in the order of a switch
         among = range(each)
-        self.needs = needs(
-            levels,
-            STORAGE[self.dtype],
-            {(a, b): link(devices[a], devices[b]) for a in among for b in among if a != b},
-        )
+        links = {(a, b): link(devices[a], devices[b]) for a in among for b in among if a != b}
+        self.needs = needs(levels, STORAGE[self.dtype], links)
         self._each = each
         self._mine: list[PeerBuffer] = []
         self._bytes_moved = 0
@@ -158,16 +154,6 @@ class Ranks(exchanged.Exchanges, Divided):
         return Ranks(self.communicator, self.devices, num_wires, self.dtype, levels)
 
     # --- description -------------------------------------------------------------------------------------------------
-
-    @property
-    def home_bits(self) -> int:
-        """The number of index bits of a part that stays where it is: those of a sub state vector."""
-        return self.levels.local
-
-    @property
-    def shared_by(self) -> Communicator:
-        """The connection between all ranks."""
-        return self.communicator
 
     @property
     def bytes_moved(self) -> int:
@@ -278,50 +264,36 @@ class Ranks(exchanged.Exchanges, Divided):
 
     def pieces(self, size: int) -> Iterator[tuple[int, Amplitudes]]:
         """Yield all amplitudes that are not known to be zero, each piece from its rank to all."""
-        local = self.levels.local
-        self.write_zeros((1 << local) - 1)
-        for number, place in enumerate(self.places):
-            if number << local & self.fresh:
-                continue
-            for start in range(0, 1 << local, size):
-                mine = None
-                if (peer := self._held.get(number)) is not None:
-                    mine = peer.device.read(peer.buffer, start, min(start + size, 1 << local))
-                root = place // self._each
-                yield (number << local) + start, self.communicator.broadcast(mine, root=root)
+        own, local = self.own_pieces(size), self.levels.local
+        count = -(-(1 << local) // size) << self.home_bits - local
+        for number in self._live():
+            root = self.places[number] // self._each
+            for _ in range(count):
+                mine = next(own)[1:] if root == self.communicator.rank else None
+                yield self.communicator.broadcast(mine, root=root)
 
     def own_pieces(self, size: int) -> Iterator[tuple[int, int, Amplitudes]]:
         """Return this rank's amplitudes in pieces of `size`, each with its place among those of all and its index.
 
-        All ranks call it, and nothing is sent. Sub state vectors that are known to be zero have no pieces.
+        All ranks call it, and nothing is sent. Parts that are known to be zero have no pieces.
         """
-        local = self.levels.local
-        self.write_zeros((1 << local) - 1)
-        live = [number for number in range(len(self.places)) if not number << local & self.fresh]
+        home = self.home_bits
+        self.write_zeros((1 << home) - 1)
+        live = self._live()
 
         def own() -> Iterator[tuple[int, int, Amplitudes]]:
-            for number in exchanged.live(self):
-                mine, before = self.here(number), (live.index(number) << local) // size
-                for k, start in enumerate(range(0, 1 << local, size)):
-                    yield before + k, (number << local) + start, mine.device.read(mine.buffer, start, start + size)
+            for start, values in amplitudes.pieces(self, size):
+                before = live.index(start >> home) << home
+                yield (before | start & (1 << home) - 1) // size, start, values
 
         return own()
 
     def own_slices(self) -> Iterator[tuple[int, Amplitudes]]:
         """Yield the sub state vectors of this rank, each with its first index; nothing is sent."""
-        local = self.levels.local
         self.write_zeros()
-        for number in sorted(self._held):
-            mine = self.here(number)
-            yield number << local, mine.device.read(mine.buffer, 0, 1 << local)
+        found = amplitudes.pieces(self, 1 << self.levels.local)
+        return iter(sorted(found, key=lambda one: one[0]))
 
-    def inner(self, other: Placement) -> complex:
-        """Return <self|other>; the other's amplitudes are moved to this layout first."""
-        if not isinstance(other, Ranks) or (other.levels.local, other.dtype) != (self.levels.local, self.dtype):
-            return overlap(self, other)
-        if other is self:
-            return complex(self.norm_squared())
-        other.arrange(self.layout)
-        if other.places != self.places:  # equal numbers are on other ranks
-            return overlap(self, other)
-        return complex(self.total(np.array(sum((sums.inner(near, other) for near in self.visit()), 0j))))
+    def _live(self) -> list[int]:
+        """Return the device numbers, of all ranks, whose parts are not known to be zero."""
+        return [number for number in range(len(self.places)) if not number << self.home_bits & self.fresh]

@@ -8,33 +8,30 @@ so none needs to know where the other keeps them. A rank whose part is known to 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import DTypeLike
 
-from qsim_ex.circuit.bits import gathered, spread
-from qsim_ex.circuit.ops import mask_of
 from qsim_ex.comm import neighbours
 from qsim_ex.comm.protocol import Communicator
 from qsim_ex.errors import InvalidInput, OutOfMemory, PlanError
 from qsim_ex.placement import index_bits as at
-from qsim_ex.placement.deployment import Deployment
-from qsim_ex.placement.divided import amplitudes, exchanged
-from qsim_ex.placement.divided.divided import Divided, narrowed
+from qsim_ex.placement.divided import exchanged
+from qsim_ex.placement.divided.divided import Divided
 from qsim_ex.placement.divided.near import NearSubState, Wanted, every
+from qsim_ex.placement.divided.visited import bits_near
 from qsim_ex.placement.exchange.mapped import MappedMemory
 from qsim_ex.placement.exchange.schedule import Swaps, amplitudes_sent, sources
-from qsim_ex.placement.exchange.slice_trades import SliceTrades, staging
+from qsim_ex.placement.exchange.slice_trades import SliceTrades, staging, trades_of
 from qsim_ex.placement.migrated import Migrated
 from qsim_ex.placement.ranks.ranks import Ranks
 from qsim_ex.placement.request import Limits, MemoryNeeds
-from qsim_ex.placement.windows.home import passes_of
 from qsim_ex.placement.windows.window import MigratedMemory, Window, room
-from qsim_ex.precision import STORAGE, AmplitudeDtype, Amplitudes
+from qsim_ex.placement.wires import narrowed
+from qsim_ex.precision import STORAGE, AmplitudeDtype
 from qsim_ex.steps.layout import Layout, Levels
-from qsim_ex.steps.plan import Plan, fresh_after
+from qsim_ex.steps.plan import Pass, Plan, fresh_after, passes_of
 
 
 def memory_of(num_wires: int, levels: Levels, dtype: AmplitudeDtype, slots: int) -> MigratedMemory:
@@ -76,7 +73,7 @@ class RanksSpread(Ranks):
         self.levels = levels
         self.dtype = np.dtype(dtype)
         self.devices = (device,)
-        self.communicator = communicator
+        self.communicator = self.shared_by = communicator
         self._home = num_wires - levels.ranks
         self._each = 1
         self._seats = self.places = neighbours.seats_of(communicator, 1 << levels.ranks).ranks
@@ -129,59 +126,43 @@ class RanksSpread(Ranks):
         """The number of index bits of a rank's part."""
         return self._home
 
-    def deployed(self, before: Deployment) -> Deployment:
-        """Return a deployment on the same devices, with as many windows."""
-        return replace(
-            before,
-            num_wires=self.num_wires,
-            levels=self.levels,
-            device_bytes=self.needs.devices[0],
-            host_bytes=self.needs.host,
-        )
-
     def passes(self, plan: Plan) -> Iterator[tuple[int, int]]:
         """Yield for each pass how many stages it has, and how often `run` calls its `tick` in it."""
-        for _, stages, _ in passes_of(plan):
-            yield len(stages), self._ticks(stages[0].fresh, sum(len(stage.steps) for stage in stages))
+        for one in passes_of(plan):
+            yield len(one.stages), self._ticks(one)
 
-    def _ticks(self, fresh: int, steps: int) -> int:
-        """Return the ticks of a pass that begins with these fresh positions: for each step and part of each window."""
-        far = (1 << self._home) - (1 << self.levels.local)
-        parts = 1 if self._part is None else self._part.parts
-        return parts + steps << (far & ~fresh).bit_count()
+    def _ticks(self, one: Pass) -> int:
+        """Return the ticks of a pass: for each step and part of each window."""
+        parts = 1 if self._part is None else self._part.slots.parts
+        return one.windows(self.levels.local, self._home) * (parts + len(one.steps))
 
     @property
     def bytes_moved(self) -> int:
         """Bytes sent so far between all hosts, and between this rank's device and its host."""
         part = self._part
-        return self._bytes_moved + (0 if part is None else part.bytes_moved)
+        return self._bytes_moved + (0 if part is None else part.slots.bytes_moved)
 
     def report(self) -> dict[str, object]:
         """Return what `Ranks` reports, and the bytes between the device and the host of this rank."""
-        part = self._part
-        return super().report() | {
-            "bytes_held_on_host": self.needs.host,
-            "bytes_sent_within": {},
-            "bytes_from_host": [] if part is None else [part.bytes_in],
-            "bytes_to_host": [] if part is None else [part.bytes_out],
-            "host_memory_kind": "" if part is None else part.memory_kind,
-        }
+        nothing = {"bytes_from_host": [], "bytes_to_host": [], "host_memory_kind": ""}
+        copied = nothing if self._part is None else self._part.slots.report()
+        return super().report() | {"bytes_held_on_host": self.needs.host, "bytes_sent_within": {}} | copied
 
     # --- the part of this rank ---------------------------------------------------------------------------------------
 
     @property
-    def _number(self) -> int | None:
-        """The device number of this rank, if it holds a part."""
+    def _number(self) -> int:
+        """The device number of this rank; -1 if it holds no part."""
         rank = self.communicator.rank
-        return self.places.index(rank) if rank in self.places else None
+        return self.places.index(rank) if rank in self.places else -1
 
     def _live_part(self) -> Migrated | None:
         """Return the part of this rank, if there is one that is not known to be zero."""
         return self._part if self._lives(self._number) else None
 
-    def _lives(self, number: int | None) -> bool:
+    def _lives(self, number: int) -> bool:
         """Return whether the part of a device number is not known to be zero."""
-        return number is not None and not number << self._home & self.fresh
+        return number >= 0 and not number << self._home & self.fresh
 
     def _empty(self, first: int = 0) -> None:
         """Make the part of this rank zero but for its first amplitude, with all of its bits fresh."""
@@ -202,21 +183,17 @@ class RanksSpread(Ranks):
         self.check_plan(plan)
         ((prepared, numbers),) = work
         packed, done, inside = list(numbers), 0, (1 << self._home) - 1
-        for bits, stages, swaps in passes_of(plan):
-            if swaps:
-                self.exchange(swaps, tick)
-            window = Window(bits[: self._home], self.levels.local, self._room.slice)
-            steps = [step for stage in stages for step in stage.steps]
-            begun = window.positions(self.fresh & inside)
-            if begun != stages[0].fresh & inside:
-                raise PlanError(
-                    f"expected fresh positions {stages[0].fresh & inside:#x}, as in the plan, got {begun:#x}."
-                )
+        for one in passes_of(plan):
+            if one.swaps:
+                self.exchange(one.swaps, tick)
+            window, steps = Window(one.bits[: self._home], self.levels.local, self._room.slice), one.steps
+            begun, expected = window.positions(self.fresh & inside), one.stages[0].fresh & inside
+            if begun != expected:
+                raise PlanError(f"expected fresh positions {expected:#x}, as in the plan, got {begun:#x}.")
             if (part := self._live_part()) is not None:
-                assert self._number is not None
                 part.run_pass(window, steps, prepared, packed[done : done + len(steps)], tick, begun, self._number)
             else:
-                for _ in range(self._ticks(stages[0].fresh, len(steps))):
+                for _ in range(self._ticks(one)):
                     tick()
             self.fresh = self.fresh & ~inside | window.homes(fresh_after(begun, steps))
             done += len(steps)
@@ -239,16 +216,12 @@ class RanksSpread(Ranks):
     def _window(self, near: Sequence[int]) -> Window:
         """Return a window with some wires near, whose bits are those of a rank's part; the same on all ranks."""
         rest = Window(tuple(range(self._home)), self.levels.local, self._room.slice)
-        wanted = at.index_bits(self.layout, near)
-        if len([bit for bit in wanted if bit >= self.levels.slice]) > self.most_near:
-            raise InvalidInput(f"{len(near)} wires cannot be near at once: {self.division}. Ask for fewer wires.")
-        return rest.bringing(wanted) if near else rest
+        return rest.bringing(bits_near(self, near)) if near else rest
 
     def _visited(self, window: Window, after: int, wanted: Wanted, write: bool) -> Iterator[NearSubState]:
         """Make a visit; after: the index bits that are fresh when it is over."""
         layout = at.moved(self.layout, (*window.bits, *range(self._home, self.num_wires)))
         if (part := self._live_part()) is not None:
-            assert self._number is not None
             above = self._number << window.far
 
             def some(_: Layout, value: int) -> bool:
@@ -287,37 +260,18 @@ class RanksSpread(Ranks):
         lived, fresh = self._lives(number), self.fresh
         flat = Levels(self._home, self.levels.ranks, self.levels.slice)
         self._bytes_moved += STORAGE[self.dtype].nbytes(amplitudes_sent(flat, swaps, fresh))
-        if number is not None and part is not None:
-            part.settle()
+        if part is not None:
+            part.slots.settle()
             if not lived:
                 part.nothing()
-            self._trade(part, number, swaps, tick)
-            part.settle()
+            for one in trades_of(number, swaps, fresh, self._home, self._room.slice):
+                self._links.trade(part.slots, self.places[one.other], one, tick)
+            part.slots.settle()
         exchanged.moved(self, sources(self.num_wires, swaps))
-        if part is None:
-            return
-        if self._lives(number):
+        if part is not None and self._lives(number):
             part.fresh = self.fresh & (1 << self._home) - 1
         else:
             self._empty()
-
-    def _trade(self, part: Migrated, number: int, swaps: Swaps, tick: Callable[[], None] | None) -> None:
-        """Trade slices with every rank whose number differs in the swapped bits alone."""
-        inner, outer = [a for a, _ in swaps], [b - self._home for _, b in swaps]
-        inside = (1 << self._home) - 1
-        slices = np.arange(1 << self._home - self._room.slice, dtype=np.int64)
-        among = mask_of(tuple(inner))
-        slices = slices[slices << self._room.slice & self.fresh & inside & ~among == 0]
-        mine = gathered(number, outer)
-        for distance in range(1, 1 << len(swaps)):
-            theirs = mine ^ distance
-            given, got = spread(theirs, inner), spread(mine, inner)
-            other = number & ~mask_of(tuple(outer)) | spread(theirs, outer)
-            sends = self._lives(number) and not given & self.fresh
-            gets = self._lives(other) and not got & self.fresh
-            chosen = slices[slices << self._room.slice & among == given]
-            if sends or gets:
-                self._links.trade(part, self.places[other], chosen, sends, gets, tick)
 
     def permute(self, origins: Sequence[int], flip: int = 0) -> None:
         """Move bits of each rank's part: new bit k is old bit ``origins[k]``, XOR bit k of `flip`."""
@@ -344,49 +298,3 @@ class RanksSpread(Ranks):
             new._empty()
         low = (1 << min(self._home, new._home)) - 1
         new.fresh = self.fresh & low | self.fresh >> self._home << new._home | (1 << new._home) - (low + 1)
-
-    # --- amplitudes --------------------------------------------------------------------------------------------------
-
-    def pieces(self, size: int) -> Iterator[tuple[int, Amplitudes]]:
-        """Yield all amplitudes that are not known to be zero, each piece from its rank to all."""
-        self.write_zeros((1 << self._home) - 1)
-        whole = 1 << self.levels.local
-        count = -(-whole // size) << self._home - self.levels.local
-        for number, root in enumerate(self.places):
-            if not self._lives(number):
-                continue
-            own = amplitudes.pieces(self, size) if root == self.communicator.rank else iter(())
-            for _ in range(count):
-                yield self.communicator.broadcast(next(own, None), root=root)
-
-    def own_pieces(self, size: int) -> Iterator[tuple[int, int, Amplitudes]]:
-        """Return this rank's amplitudes in pieces of `size`, each with its place among those of all and its index.
-
-        All ranks call it, and nothing is sent. Parts that are known to be zero have no pieces.
-        """
-        self.write_zeros((1 << self._home) - 1)
-        live = [number for number in range(len(self.places)) if self._lives(number)]
-
-        def own() -> Iterator[tuple[int, int, Amplitudes]]:
-            number = self._number
-            if number not in live:
-                return
-            before = live.index(number) - number << self._home
-            for start, values in amplitudes.pieces(self, size):
-                yield (start + before) // size, start, values
-
-        return own()
-
-    def own_slices(self) -> Iterator[tuple[int, Amplitudes]]:
-        """Yield the sub state vectors of this rank, each with its first index; nothing is sent."""
-        self.write_zeros()
-        local, number = self.levels.local, self._number
-
-        def sub_state(high: int) -> Iterator[NearSubState]:
-            return self.visit_some(lambda _, one: one == high)
-
-        for value in range(0 if number is None else 1 << self._home - local):
-            assert number is not None
-            high = number << self._home - local | value
-            for near in sub_state(high):
-                yield high << local, near.device.read(near.buffer, 0, 1 << local)

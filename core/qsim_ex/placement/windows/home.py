@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple, assert_never
+from typing import Any, NamedTuple
 
 from qsim_ex.circuit.ops import mask_of
 from qsim_ex.devices.base import CopyQueue
@@ -21,7 +21,7 @@ from qsim_ex.placement.exchange.schedule import schedule, sources
 from qsim_ex.placement.windows.arrivals import Arrivals
 from qsim_ex.placement.windows.carry import Carried, carried
 from qsim_ex.precision import STORAGE
-from qsim_ex.steps.plan import Exchange, Migration, Plan, Stage, fresh_after
+from qsim_ex.steps.plan import Exchange, Stage, fresh_after
 
 CARRIED_BYTES = 1 << 26
 """The bytes of one copy between host and device: 1.2 ms, so that starting a copy is negligible."""
@@ -34,40 +34,6 @@ class WindowBuffers:
     peer_buffers: list[PeerBuffer]
     came: dict[int, Any] = field(default_factory=dict)
     busy: dict[int, Any] = field(default_factory=dict)
-
-
-class HomePass(NamedTuple):
-    """A pass over a state at home.
-
-    bits: the index bit at home of each position. stages: those of the pass. swaps: the pairs of index bits that ranks
-    trade before it.
-    """
-
-    bits: tuple[int, ...]
-    stages: list[Stage]
-    swaps: tuple[tuple[int, int], ...]
-
-
-def passes_of(plan: Plan) -> list[HomePass]:
-    """Return the passes of a plan; raise `PlanError` where one does not leave slices whole."""
-    found: list[HomePass] = []
-    every = tuple(range(plan.num_wires))
-    for stage in plan.stages:
-        match stage.motion:
-            case Migration(bits, swaps):
-                found.append(HomePass(bits, [stage], swaps))
-            case Exchange() | None:
-                if not found:
-                    found.append(HomePass(every, [], ()))
-                found[-1].stages.append(stage)
-            case _:
-                assert_never(stage.motion)
-    for bits, _, _ in found:
-        if sorted(bits) != list(every) or bits[: plan.levels.slice] != every[: plan.levels.slice]:
-            raise PlanError(
-                f"expected a permutation that keeps the {plan.levels.slice} bits of a slice, got a migration to {bits}."
-            )
-    return found
 
 
 class _Moment(NamedTuple):

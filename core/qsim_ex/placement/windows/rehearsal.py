@@ -37,7 +37,7 @@ def rehearse(plan: Plan, dtype: DTypeLike, slots: int, scenario: Scenario) -> Co
         return None
     state = Migrated(_Idle(), plan.start, levels, dtype, slots=slots, scenario=scenario, allowed=(_PLENTY, _PLENTY))
     state.run(plan, [(None, [None] * len(plan.steps))], lambda: None)
-    return CopiedBytes(state.bytes_in, state.bytes_out)
+    return CopiedBytes(state.slots.pipe.bytes_in, state.slots.pipe.bytes_out)
 
 
 def rehearsed(deployment: Deployment, plan: Plan, dtype: AmplitudeDtype) -> CopiedBytes | None:

@@ -1,4 +1,4 @@
-"""Bringing windows into the slots of the device: the slot of a window, and the copies to it.
+"""The slices of a state in windows: brought into the slots of the device, a window at a time, taken elsewhere, given.
 
 Slices that are on the device already only change rows there. Then slices that the window does not need leave, and
 missing slices arrive, one copy at a time, so that both directions of the link are busy at once.
@@ -7,7 +7,7 @@ missing slices arrive, one copy at a time, so that both directions of the link a
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -15,9 +15,11 @@ from numpy.typing import NDArray
 
 from qsim_ex.devices.base import Buffer
 from qsim_ex.errors import StateError
+from qsim_ex.placement.index_bits import move_bits
 from qsim_ex.placement.windows.pipeline import Pipeline
 from qsim_ex.placement.windows.slice_table import NOWHERE, SliceTable
 from qsim_ex.placement.windows.window import Index, MigratedMemory, Window, WindowMemory
+from qsim_ex.precision import Amplitudes
 
 Tick = Callable[[], None]
 
@@ -27,14 +29,14 @@ PART = 1 << 32
 
 
 class Slots:
-    """The slots of a migrated state, its table of places, and the copies between them.
+    """The slots of a migrated state, its slices in their places, and the copies between them.
 
-    buffers: the slots. places: the place of every slice. pipe: the queues of copies.
+    buffers: the slots. places: the place of every slice. pipe: the queues of copies. kind: that of the host's memory.
     parts: in how many parts a window is brought, with a tick before each.
     """
 
     def __init__(self, device: Any, room: MigratedMemory, memory: WindowMemory) -> None:
-        self.room = room
+        self.device, self.room, self.kind = device, room, memory.kind
         self.buffers: list[Buffer] = memory.slots
         num_slices = 1 << room.num_wires - room.slice
         self.places = SliceTable(num_slices, room.slots, room.rows, room.host, whole=room.scenario == "whole")
@@ -42,6 +44,36 @@ class Slots:
         self.parts = max(1, room.rows * room.slice_bytes // PART)
         self._at_once = room.scratch
         self._turns = list(range(room.slots))  # the least recently used slot first
+
+    def begin(self, slices: Index) -> None:
+        """Make |0…0⟩ in the first slot, of these slices."""
+        self.pipe.begin_work(0)
+        self.device.begin(self.buffers[0])
+        self.pipe.end_work()
+        self.places.written(0, slices)
+
+    def windows(
+        self, window: Window, values: list[int], fresh: int, after: int | None, tick: Tick | None
+    ) -> Iterator[tuple[Buffer, int]]:
+        """Bring one window after another into a slot; yield the slot's buffer and the number of the window.
+
+        values: the windows to bring; if no slice of one exists, its amplitudes are undefined. fresh, after: the index
+        bits that are fresh before, and when a window has been worked on; None if nothing is written.
+        """
+        for slot, value in self.order(window, values):
+            slices = window.slices(value)
+            self.bring(self.existing(slices, fresh), slot, tick)
+            self.pipe.begin_work(slot)
+            try:
+                yield self.buffers[slot], value
+            finally:
+                self.pipe.end_work()
+                if after is not None:
+                    self.places.written(slot, self.existing(slices, after))
+
+    def existing(self, slices: Index, fresh: int) -> Index:
+        """Return slices, with `NOWHERE` in place of those that are known to be zero."""
+        return np.where(slices & fresh >> self.room.slice, NOWHERE, slices)
 
     def order(self, window: Window, values: list[int]) -> Iterator[tuple[int, int]]:
         """Yield each window with its slot: first those that are largely on the device; then the slots take turns."""
@@ -148,6 +180,76 @@ class Slots:
             self.pipe.shift(to[empty], other[empty])
             self.pipe.exchange(to[~empty], other[~empty])
             places.trade(to, other)
+
+    # --- what was copied -------------------------------------------------------------------------------------------
+
+    @property
+    def bytes_moved(self) -> int:
+        """Bytes copied so far between the host and the device."""
+        return self.pipe.bytes_in + self.pipe.bytes_out
+
+    def report(self) -> dict[str, object]:
+        """Return the bytes copied between the host and the device, and the kind of the host's memory."""
+        copied = {"bytes_from_host": [self.pipe.bytes_in], "bytes_to_host": [self.pipe.bytes_out]}
+        return copied | {"host_memory_kind": self.kind}
+
+    # --- slices in their places ------------------------------------------------------------------------------------
+
+    def settle(self) -> None:
+        """Wait until nothing is under way, so that slices are in their places."""
+        self.pipe.synchronize()
+        self.device.synchronize()
+
+    def send_home(self) -> None:
+        """Copy every slice that has a place on the host there, and wait until nothing is under way."""
+        self.pipe.end_work()
+        places = self.places
+        if places.home is not None:
+            rows = np.flatnonzero(places.held >= 0)
+            places.forget(rows[~places.dirty[rows]])
+            rows = np.flatnonzero(places.held >= 0)
+            self.pipe.send(places.leave(rows), rows)
+        self.settle()
+
+    def at(self, number: int) -> Buffer:
+        """Return a slice of a settled state, without a copy: NumPy on the host, the device's array on the device."""
+        return self.pipe.at(int(self.places.place[number]))
+
+    def take(self, slices: Index, out: Amplitudes) -> None:
+        """Copy slices of a settled state to host memory; they have no places then."""
+        size = 1 << self.room.slice
+        for k, number in enumerate(slices.tolist()):
+            found = self.at(number)
+            out[k * size : (k + 1) * size] = (
+                found if isinstance(found, np.ndarray) else self.device.read(found, 0, size)
+            )
+        self.places.nothing(slices)
+
+    def give(self, slices: Index, values: Amplitudes) -> None:
+        """Put slices that have no places into some; which bits are fresh then is the caller's to know."""
+        self.places.put(slices)
+        size = 1 << self.room.slice
+        for k, number in enumerate(slices.tolist()):
+            found, own = self.at(number), values[k * size : (k + 1) * size]
+            if isinstance(found, np.ndarray):
+                found[:] = own
+            else:
+                self.device.write(found, 0, own)
+
+    def drop(self, bits: int = 0) -> None:
+        """Forget the slices at which an index bit of a mask is 1, or all of them: they are known to be zero."""
+        self.pipe.end_work()
+        slices = np.arange(self.places.num_slices, dtype=np.int64)
+        self.places.nothing(slices[slices & bits >> self.room.slice != 0] if bits else slices)
+
+    def renumber(self, sources: Sequence[int], flip: int) -> None:
+        """Renumber slices: new index bit k is old bit ``sources[k]``, XOR bit k of `flip`; slices stay whole."""
+        inside = self.room.slice
+        number = np.arange(self.places.num_slices, dtype=np.int64)
+        old = move_bits(number ^ np.int64(flip >> inside), [source - inside for source in sources[inside:]])
+        new = np.empty_like(old)
+        new[old] = number
+        self.places.renumbered(old, new)
 
 
 def _apart(one: Index, other: Index) -> tuple[Index, Index]:
