@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tools.house import imports, kinds
+from tools.house import imports, kinds, taken_apart
 from tools.house.sources import ENGINE, Source
 
 
@@ -71,3 +71,18 @@ def test_places_that_say_any_are_counted(monkeypatch: pytest.MonkeyPatch) -> Non
     assert kinds.anys(sources).findings == ()
     (found,) = kinds.anys([*sources, *_sources(three="b: Any\nc: Any\n")]).findings
     assert found.path == f"{ENGINE}run/three.py"
+
+
+def test_who_takes_instructions_apart_is_counted() -> None:
+    """A file that asks for the class of an instruction or node counts once; more files than allowed are all found."""
+    unions = [
+        Source.parse(f"{ENGINE}circuit/ops.py", "Instruction = Op | Measure"),
+        Source.parse(f"{ENGINE}program/program.py", "Node = Segment | Join"),
+    ]
+    asking = ["isinstance(one, Measure | int)", "type(one) is Op", "match node:\n    case Join(depth): pass"]
+    other = Source.parse(f"{ENGINE}run/other.py", "isinstance(one, Buffer)\none.saved is None\nOp(one)")
+    many = [Source.parse(f"{ENGINE}run/a{k}.py", f"{asking[k % 3]}\n" * 2) for k in range(taken_apart.FILES + 1)]
+    kept = taken_apart.taken_apart([*unions, other, *many[1:]])
+    assert kept.findings == ()
+    assert kept.number.startswith(f"{taken_apart.FILES} files, {2 * taken_apart.FILES} places, of 4 classes")
+    assert [one.path for one in taken_apart.taken_apart([*unions, *many]).findings] == [one.path for one in many]

@@ -21,6 +21,7 @@ from tools.house import (
     rooms,
     shape,
     tables,
+    taken_apart,
     words,
 )
 from tools.house.sources import ROOT, Rule, read
@@ -46,6 +47,7 @@ def rules() -> list[Rule]:
         once.one_prepare,
         once.one_executor,
         once.one_sum_of_memory,
+        taken_apart.taken_apart,
         tables.columns_read,
         precisions.precisions_apart,
         precisions.bytes_asked,

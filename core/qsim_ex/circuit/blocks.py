@@ -18,7 +18,7 @@ from qsim_ex import thresholds
 from qsim_ex.circuit import check
 from qsim_ex.circuit.classical import FLOAT, Expression, Token, evaluate
 from qsim_ex.circuit.control import Else, End, If, Leave, NextRound, Once, Record, Store, While
-from qsim_ex.circuit.ops import Conditional, Instruction, Op
+from qsim_ex.circuit.ops import Conditional, Instruction
 from qsim_ex.errors import CircuitError
 
 
@@ -200,6 +200,9 @@ class BlockBuilder:
         return expression
 
 
+Bits = tuple[int, ...]
+
+
 def _flat(
     condition: Expression, inside: Sequence[Instruction], otherwise: Sequence[Instruction]
 ) -> list[Instruction] | None:
@@ -212,30 +215,27 @@ def _flat(
     clbits = condition.clbits
     if len(clbits) > thresholds.now.wide_listed_bits or condition.variables or condition.width == FLOAT:
         return None
-    if not all(isinstance(one, Op | Conditional) for one in (*inside, *otherwise)):
+    gates = [(one.applies, one.required) for one in (*inside, *otherwise)]
+    if any(operation is None for operation, _ in gates):
         return None
     place = {clbit: k for k, clbit in enumerate(clbits)}
     bits = np.unpackbits(np.arange(1 << len(clbits), dtype=">u2").view(np.uint8).reshape(-1, 2), axis=1)[:, ::-1]
     results = evaluate(condition.lowered(lambda token: tuple([place[clbit] for clbit in token.value])), bits) != 0
-    made = []
-    for holds, part in ((results, inside), (~results, otherwise)):
+    made: list[Instruction] = []
+    for holds, part in ((results, gates[: len(inside)]), (~results, gates[len(inside) :])):
         values = tuple(np.flatnonzero(holds).tolist()) if part else ()
         if len(values) > thresholds.now.listed_values:
             return None
-        for instruction in part if values else ():
-            one = _under(instruction, clbits, values)
-            if one is None:
+        for operation, own in part if values else ():
+            both = (clbits, values) if own is None else _both(clbits, values, *own)
+            if both is None or operation is None:
                 return None
-            made.append(one)
+            made.append(Conditional(operation, *both))
     return made
 
 
-def _under(instruction: Instruction, clbits: tuple[int, ...], values: tuple[int, ...]) -> Instruction | None:
-    """Return a gate under a condition, and under its own, if it has one; None if both together are wide."""
-    if isinstance(instruction, Op):
-        return Conditional(instruction, clbits, values)
-    assert isinstance(instruction, Conditional)
-    operation, inner, wanted = instruction.operation, instruction.clbits, instruction.values
+def _both(clbits: Bits, values: Bits, inner: Bits, wanted: Bits) -> tuple[Bits, Bits] | None:
+    """Return the bits and values for which two conditions hold; None if both together are wide."""
     both = tuple(dict.fromkeys((*clbits, *inner)))
     if len(both) > thresholds.now.wide_listed_bits:
         return None
@@ -243,4 +243,4 @@ def _under(instruction: Instruction, clbits: tuple[int, ...], values: tuple[int,
     held = [sum((value >> both.index(clbit) & 1) << k for k, clbit in enumerate(of)) for of in (clbits, inner)]
     holds = np.isin(held[0], values) & np.isin(held[1], wanted)
     listed = tuple(np.flatnonzero(holds).tolist())
-    return None if len(listed) > thresholds.now.listed_values else Conditional(operation, both, listed)
+    return None if len(listed) > thresholds.now.listed_values else (both, listed)

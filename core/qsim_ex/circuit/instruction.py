@@ -6,7 +6,11 @@ Wires are given as masks, whose bit w is wire w.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Protocol, Self
+from typing import TYPE_CHECKING, Protocol, Self
+
+if TYPE_CHECKING:
+    from qsim_ex.circuit.ops import Op
+    from qsim_ex.circuit.saves import Save
 
 
 class PartNumbers(Protocol):
@@ -69,15 +73,48 @@ class Answers:
         """
         return 0
 
+    @property
+    def applies(self) -> Op | None:
+        """The linear operation that it applies, always or under a condition."""
+        return None
+
+    @property
+    def required(self) -> tuple[tuple[int, ...], tuple[int, ...]] | None:
+        """The classical bits and their values under which alone it applies something."""
+        return None
+
+    @property
+    def saved(self) -> Save | None:
+        """The value that it keeps."""
+        return None
+
+    @property
+    def unitary(self) -> bool:
+        """Whether it is a unitary operation."""
+        return False
+
+    @property
+    def resets(self) -> bool:
+        """Whether it puts its wires into |0>, whatever their state is."""
+        return False
+
     def renumbered(self, numbers: PartNumbers) -> Self:  # noqa: ARG002 (for those that have numbers)
         """Return it in the numbers of a part of its circuit."""
         return self
 
 
 class StateNode(Answers):
-    """An instruction on the state of a whole circuit that is a node of programs too, between two segments."""
+    """An instruction on the state of a whole circuit that is a node of programs too, between two segments.
+
+    work: that of a segment; no other node has any.
+    """
 
     __slots__ = ()
+    work = None
+
+    def resolved(self, labels: Sequence[int]) -> Self:  # noqa: ARG002
+        """Return itself, as it has no labels of other nodes."""
+        return self
 
     @property
     def in_order(self) -> bool:

@@ -154,6 +154,11 @@ class Op(_OpFields, Answers):
         """Those whose 0 and 1 exchange amplitude."""
         return mask_of(self.mixes)
 
+    @property
+    def applies(self) -> Op:
+        """Itself, always."""
+        return self
+
 
 class _OnWires(Answers):
     """An instruction that mixes all of its `wires`."""
@@ -176,6 +181,11 @@ class Permutation(_OnWires):
 
     wires: tuple[int, ...]
     indices: tuple[int, ...]
+
+    @property
+    def unitary(self) -> bool:
+        """A permutation is."""
+        return True
 
     def renumbered(self, numbers: PartNumbers) -> Permutation:
         """Return it in the numbers of a part."""
@@ -250,6 +260,11 @@ class Reset(_OnWires):
     def streams(self) -> int:
         """One for each wire."""
         return len(self.wires)
+
+    @property
+    def resets(self) -> bool:
+        """It does nothing else."""
+        return True
 
     def renumbered(self, numbers: PartNumbers) -> Reset:
         """Return it in the numbers of a part."""
@@ -337,6 +352,16 @@ class Conditional(Answers):
     def mixed_wires(self) -> int:
         """Those that its operation mixes."""
         return self.operation.mixed_wires
+
+    @property
+    def applies(self) -> Op:
+        """Its operation."""
+        return self.operation
+
+    @property
+    def required(self) -> tuple[tuple[int, ...], tuple[int, ...]]:
+        """Its condition."""
+        return self.clbits, self.values
 
     @property
     def read_bits(self) -> tuple[int, ...]:

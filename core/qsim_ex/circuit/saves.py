@@ -72,6 +72,11 @@ class Save(StateNode):
         return f"Save({', '.join(f'{name}={value!r}' for name, value in given)})"
 
     @property
+    def saved(self) -> Save:
+        """Itself."""
+        return self
+
+    @property
     def by_memory(self) -> bool:
         """Whether there is a value for each value of the classical bits."""
         return self.how.startswith("c_")

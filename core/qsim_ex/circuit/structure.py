@@ -49,6 +49,16 @@ class Structure:
         return tuple({id(one): one for one in self.instructions}.values())
 
     @cached_property
+    def operations(self) -> tuple[Op, ...]:
+        """The operations without a condition, each object once."""
+        return tuple([one for one in self.distinct if type(one) is Op])
+
+    @cached_property
+    def channels(self) -> tuple[Channel, ...]:
+        """The channels, each object once."""
+        return tuple([one for one in self.distinct if type(one) is Channel]) if self.is_noisy else ()
+
+    @cached_property
     def acted(self) -> tuple[int, ...]:
         """The mask of the wires of each instruction."""
         return tuple(map(self._acted.__getitem__, map(id, self.instructions)))

@@ -48,7 +48,7 @@ def _in_blocks(structure: Structure) -> Structure:
             made += group
         else:
             holds = Expression.of_bits(condition.clbits).among(condition.values)
-            made += [If(holds), *[one.operation for one in group if isinstance(one, Conditional)], End()]
+            made += [If(holds), *[one for i in group if (one := i.applies) is not None], End()]
     if len(made) == len(structure.instructions):
         return structure
     return structure_of(structure.num_qubits, structure.num_clbits, tuple(made))
@@ -62,9 +62,8 @@ class _WideCondition(NamedTuple):
 
 
 def _wide_condition(instruction: Instruction) -> _WideCondition | None:
-    if isinstance(instruction, Conditional) and len(instruction.clbits) > thresholds.now.listed_bits:
-        return _WideCondition(instruction.clbits, instruction.values)
-    return None
+    required = instruction.required
+    return _WideCondition(*required) if required and len(required[0]) > thresholds.now.listed_bits else None
 
 
 @lru_cache(maxsize=256)

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from qsim_ex import thresholds
-from qsim_ex.circuit.ops import Channel, Entry, Pattern
+from qsim_ex.circuit.ops import Entry, Pattern
 from qsim_ex.circuit.parameters.bindings import Bindings
 from qsim_ex.circuit.structure import Structure
 
@@ -44,8 +44,7 @@ class KrausPlace(NamedTuple):
 
 def places_of(structure: Structure) -> tuple[KrausPlace, ...]:
     """Return the places of all channels of a circuit, each once, in the order in which they first appear."""
-    channels = (i for i in structure.instructions if isinstance(i, Channel))
-    return tuple(dict.fromkeys(KrausPlace(one.operand, one.count, len(one.wires)) for one in channels))
+    return tuple(dict.fromkeys(KrausPlace(one.operand, one.count, len(one.wires)) for one in structure.channels))
 
 
 def superoperators(operands: Complex, place: KrausPlace) -> Complex:

@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from qsim_ex import thresholds
-from qsim_ex.circuit.instruction import StateNode
 from qsim_ex.circuit.ops import Unitary
 from qsim_ex.circuit.structure import Structure
 from qsim_ex.devices.base import Device, LoadsNumbers
@@ -19,7 +18,7 @@ from qsim_ex.placement.batch import BatchDevice
 from qsim_ex.planning.coefficients.binding import fill, fill_batch
 from qsim_ex.planning.planner import make_plan
 from qsim_ex.precision import AmplitudeDtype
-from qsim_ex.program.program import Program, Segment
+from qsim_ex.program.program import Program
 from qsim_ex.steps.coefficients import Bound
 from qsim_ex.steps.layout import Layout, Levels, Shape
 from qsim_ex.steps.plan import Plan
@@ -117,11 +116,11 @@ def plans_of(
     every = (1 << num_wires) - 1
     start, fresh = Layout.identity(num_wires), every if grows else 0
     for node in program.nodes:
-        if isinstance(node, Segment):
+        if node.work is not None:
             place = not plans and fresh == every
             plans.append(plan_of(node.work, num_wires, start, shape, fresh, levels, place))
             start, fresh = plans[-1].end, plans[-1].left
-        elif isinstance(node, StateNode) and node.in_order:
+        elif node.in_order:
             start, fresh = Layout.identity(num_wires), 0
     return tuple(plans)
 

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from qsim_ex.circuit.ops import ALWAYS, Initialize, Op, Permutation, Unitary
+from qsim_ex.circuit.ops import ALWAYS, Initialize, Op, Permutation, Unitary, title_of
 from qsim_ex.errors import Cancelled, NotSupported, PlanError
 from qsim_ex.later import later
 from qsim_ex.native.library import REFUSED, address, function, refusal, unchecked
@@ -131,9 +131,7 @@ def _impossible(state: int, instructions: tuple[Unitary, ...], local: int) -> No
 
 def _width(instruction: Unitary) -> tuple[int, str]:
     """Return how many wires an instruction mixes, and its name."""
-    if isinstance(instruction, Op):
-        return len(instruction.mixes), instruction.name
-    return len(instruction.wires), type(instruction).__name__.lower()
+    return instruction.mixed_wires.bit_count(), title_of(instruction)
 
 
 def _on_levels(levels: Levels, shape: Shape, place: bool) -> Integers:

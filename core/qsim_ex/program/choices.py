@@ -123,3 +123,17 @@ def value_of(sources: tuple[int | None, ...], outcomes: NDArray[np.uint8]) -> ND
         if source is not None:
             value |= outcomes[:, source].astype(np.int64) << k
     return value
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class GatheredOperands:
+    """The layout of a segment's operands: 0 and 1, some of the circuit's operands, and the chosen matrices.
+
+    taken: which of the circuit's operands follow the constants 0 and 1.
+    inserted: what follows them, each with its `width`: matrices that were chosen, and operations under a condition.
+    total: the number of operands.
+    """
+
+    taken: NDArray[np.int64]
+    inserted: tuple[Choice | Conditioned, ...]
+    total: int

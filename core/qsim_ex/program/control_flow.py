@@ -6,7 +6,7 @@ holds nothing but gates, which every branch can do at once, is no fork: its gate
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from qsim_ex.circuit.control import (
     MARKERS,
@@ -20,11 +20,11 @@ from qsim_ex.circuit.control import (
     While,
     ends_of,
 )
-from qsim_ex.circuit.ops import Conditional, Instruction, Op, Save
+from qsim_ex.circuit.ops import Conditional, Instruction, Op
 from qsim_ex.program.division import Division
 from qsim_ex.program.flow_block import FlowBlock
 from qsim_ex.program.gathered import segment_from
-from qsim_ex.program.program import Fork, Join, Jump, Node, RandomInstruction, RoundBegin, Segment
+from qsim_ex.program.program import Fork, Join, Jump, Node, RandomInstruction, RoundBegin
 
 
 @dataclass(slots=True)
@@ -65,16 +65,16 @@ class ControlFlowNodes:
         elif isinstance(instruction, MARKERS):
             self._marker(place, instruction)
         else:
-            if self._depth and isinstance(instruction, Save):
-                self.repeated.add(instruction.label)
+            if self._depth and instruction.saved is not None:
+                self.repeated.add(instruction.saved.label)
             self.block.put(place, instruction, acted, final)
 
     def nodes(self) -> tuple[Node, ...]:
         """Return all nodes, after the last instruction."""
         self._end_block(last=True)
-        if not any(isinstance(node, Segment) for node in self._nodes):
+        if not any(node.work is not None for node in self._nodes):
             self._nodes.append(segment_from(()))
-        return tuple([self._resolved(node) for node in self._nodes])
+        return tuple([node.resolved(self._labels) for node in self._nodes])
 
     def first_random(self) -> RandomInstruction:
         """Return the first instruction of control flow, behind which the state is taken for random."""
@@ -139,16 +139,6 @@ class ControlFlowNodes:
     def _place(self, label: int) -> None:
         """Put a label at the next node."""
         self._labels[label] = len(self._nodes)
-
-    def _resolved(self, node: Node) -> Node:
-        """Return a node with the places that its labels stand for."""
-        match node:
-            case Fork(_, label):
-                return replace(node, otherwise=self._labels[label])
-            case Jump(label):
-                return Jump(self._labels[label])
-            case _:
-                return node
 
     def _use(self, place: int) -> None:
         """Note that all wires of a loop may be in any state when a round begins."""

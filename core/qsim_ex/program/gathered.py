@@ -10,8 +10,8 @@ import numpy as np
 
 from qsim_ex.circuit.ops import ALWAYS, Entry, Initialize, Op, Pattern, Permutation, pattern
 from qsim_ex.circuit.structure import straight_work
-from qsim_ex.program.choices import Choice, Conditioned
-from qsim_ex.program.program import GatheredOperands, Segment, Work
+from qsim_ex.program.choices import Choice, Conditioned, GatheredOperands
+from qsim_ex.program.program import Segment, Work
 
 _PROJECTION, _RESET = pattern("r00r"), pattern("rr00")
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from qsim_ex.circuit.ops import Conditional, Measure, Reset, Save
 from qsim_ex.program.division import moved_to_the_end
 from qsim_ex.program.readings import Groups
 from qsim_ex.program.simplified import Placed
@@ -69,7 +68,7 @@ class LiveRanges:
 
     def _begin(self, wire: int, before: int | None) -> int:
         origin = None
-        if before is not None and isinstance(self._placed[end := self._end(before)].instruction, Measure):
+        if before is not None and self._placed[end := self._end(before)].clbits:
             origin = end
         self.every.append(LiveRange(wire, before, origin, echoes=origin is not None, touched=origin is not None))
         return len(self.every) - 1
@@ -77,26 +76,24 @@ class LiveRanges:
     def _follow(self, place: int, one: Placed, final: bool) -> None:
         """Note what an instruction does to the live ranges and bits at its place."""
         mine = self.every[self.of[place][0]]
-        match one.instruction:
-            case Measure(_, (clbit,)):
-                self.wrote[clbit] = place
-                if final and clbit not in self._group:
-                    self.late.add(place)
-                else:
-                    mine.echoes = False
-                    mine.held |= final
-                if not final and mine.touched and not mine.held:
-                    mine.end = place
-                return
-            case Reset():
+        if one.instruction.written_bits:
+            (clbit,) = one.instruction.written_bits
+            self.wrote[clbit] = place
+            if final and clbit not in self._group:
+                self.late.add(place)
+            else:
+                mine.echoes = False
+                mine.held |= final
+            if not final and mine.touched and not mine.held:
                 mine.end = place
-            case Conditional(_, clbits):
-                self.read[place] = tuple(self.wrote[clbit] for clbit in clbits)
-            case _:
-                pass
+            return
+        if one.instruction.resets:
+            mine.end = place
+        if one.instruction.read_bits:
+            self.read[place] = tuple(self.wrote[clbit] for clbit in one.instruction.read_bits)
         for live in self.of[place]:
             self.every[live].echoes = False
-            self.every[live].touched |= not isinstance(one.instruction, Save)
+            self.every[live].touched |= one.instruction.saved is None
 
     def _end(self, live: int) -> int:
         end = self.every[live].end
@@ -119,7 +116,7 @@ class LiveRanges:
                 yield ranges[0], other
         writers: dict[tuple[int, ...], int] = {}  # a live range that writes a bit of a group
         for place, one in enumerate(self._placed):
-            if isinstance(one.instruction, Measure) and (group := self._group.get(one.clbits[0])):
+            if one.instruction.written_bits and (group := self._group.get(one.clbits[0])):
                 yield writers.setdefault(group, self.of[place][0]), self.of[place][0]
         for place, read in self.read.items():
             for clbit, measured in zip(self._placed[place].clbits, read, strict=True):
@@ -170,7 +167,7 @@ class LiveRanges:
             for clbit in one.clbits:
                 group = self._group.get(clbit, (clbit,))
                 mine += [wrote[group]] if group in wrote else []
-                if isinstance(one.instruction, Measure) or clbit in self._group:
+                if one.instruction.written_bits or clbit in self._group:
                     mine += read.pop(group, [])
                     wrote[group] = place
                 else:

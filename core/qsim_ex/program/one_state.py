@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from qsim_ex.circuit.instruction import StateNode
-from qsim_ex.circuit.ops import Instruction, Measure, Save, title_of, wires_of
+from qsim_ex.circuit.ops import Instruction, title_of, wires_of
 from qsim_ex.circuit.structure import Structure
 from qsim_ex.errors import NotSupported
 from qsim_ex.program.divide import program_of
@@ -19,7 +18,7 @@ def unitary_program(structure: Structure, touched: int = 0) -> Program:
     wires that were touched.
     """
     program = program_of(structure, True, touched)
-    if touched and any(isinstance(node, StateNode) and node.beginning is not None for node in program.nodes):
+    if touched and any(node.beginning is not None for node in program.nodes):
         raise NotSupported(
             "expected a circuit that goes on with the given state, got one with set_statevector, which discards it; "
             "begin with that state instead (StateVector(…, initial=amplitudes))."
@@ -32,9 +31,9 @@ def unitary_program(structure: Structure, touched: int = 0) -> Program:
 def _no_one_state(first_random: RandomInstruction, instructions: Sequence[Instruction]) -> NotSupported:
     """Return the error of a circuit whose state is random; for a measurement it names the next instruction too."""
     place, wires = first_random.place, first_random.wires
-    if isinstance(instructions[place], Measure):
+    if instructions[place].written_bits:
         later = range(place + 1, len(instructions))
-        acting = (k for k in later if not isinstance(instructions[k], Save))
+        acting = (k for k in later if instructions[k].saved is None)
         place = next((k for k in acting if instructions[k].acts_on & wires), place)
     instruction = instructions[place]
     numbers = wires_of(wires)

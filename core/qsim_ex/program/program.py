@@ -3,35 +3,36 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Protocol
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import Protocol, Self
 
 from qsim_ex.circuit.classical import Expression
 from qsim_ex.circuit.instruction import StateNode
 from qsim_ex.circuit.ops import Initialize, Instruction, Op, Permutation, Save
 from qsim_ex.circuit.structure import Structure, straight_work
-from qsim_ex.program.choices import Choice, Conditioned, Reading
+from qsim_ex.program.choices import Choice, Conditioned, GatheredOperands, Reading
 
 Work = Op | Permutation | Initialize
 """The operations of a plan."""
 
 
-@dataclass(frozen=True, eq=False, slots=True)
-class GatheredOperands:
-    """The layout of a segment's operands: 0 and 1, some of the circuit's operands, and the chosen matrices.
+class ProgramNode:
+    """A node that is neither work nor an instruction; it answers what these do."""
 
-    taken: which of the circuit's operands follow the constants 0 and 1.
-    inserted: what follows them, each with its `width`: matrices that were chosen, and operations under a condition.
-    total: the number of operands.
-    """
+    __slots__ = ()
+    work = None
+    saved = None
+    in_order = False
+    beginning = None
 
-    taken: NDArray[np.int64]
-    inserted: tuple[Choice | Conditioned, ...]
-    total: int
+    def resolved(self, labels: Sequence[int]) -> Self:  # noqa: ARG002 (for those that have labels)
+        """Return it with the places of nodes that its labels stand for."""
+        return self
+
+    def describe(self) -> str:
+        """Return in words what happens there; nothing where a description of the program says it as a whole."""
+        return ""
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -44,6 +45,13 @@ class Segment:
 
     work: Structure
     operands: GatheredOperands | None = None
+    saved = None
+    in_order = False
+    beginning = None
+
+    def resolved(self, labels: Sequence[int]) -> Segment:  # noqa: ARG002
+        """Return itself, as it has no labels of other nodes."""
+        return self
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -60,16 +68,6 @@ class RecordWrite:
 
     label: str
     columns: tuple[int, ...]
-
-
-class ProgramNode:
-    """A node that is neither work nor an instruction."""
-
-    __slots__ = ()
-
-    def describe(self) -> str:
-        """Return in words what happens there; nothing where a description of the program says it as a whole."""
-        return ""
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -94,6 +92,10 @@ class Fork(ProgramNode):
     condition: Expression
     otherwise: int
 
+    def resolved(self, labels: Sequence[int]) -> Fork:
+        """Return it with the place that its label stands for."""
+        return replace(self, otherwise=labels[self.otherwise])
+
     def describe(self) -> str:
         """Return in words that shots part."""
         return "shots for which a condition does not hold go another way"
@@ -104,6 +106,10 @@ class Jump(ProgramNode):
     """All branches go on at another node."""
 
     to: int
+
+    def resolved(self, labels: Sequence[int]) -> Jump:
+        """Return it with the place that its label stands for."""
+        return Jump(labels[self.to])
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -214,7 +220,7 @@ class Program:
     @cached_property
     def segment_places(self) -> tuple[int, ...]:
         """The place of each segment among the nodes."""
-        return tuple([place for place, node in enumerate(self.nodes) if isinstance(node, Segment)])
+        return tuple([place for place, node in enumerate(self.nodes) if node.work is not None])
 
     def segment_at(self, node: int) -> Segment:
         """Return the segment that is the node at a place."""
@@ -228,10 +234,10 @@ class Program:
         found: dict[int, tuple[int, ...]] = {}
         first = None
         for place, node in enumerate(self.nodes):
-            if isinstance(node, Save) and node.what == "expectation_value":
+            if node.saved is not None and node.saved.what == "expectation_value":
                 first = place if first is None else first
                 found[first] = (*found.get(first, ()), place)
-            elif not isinstance(node, Segment) or node.work.instructions:
+            elif node.work is None or node.work.instructions:
                 first = None
         return found
 
@@ -249,11 +255,11 @@ class Program:
         work: list[Instruction] = []
         alone = len(self.segments) == 1  # so that its plan is found
         for node in self.nodes:
-            if isinstance(node, Segment):
+            if node.work is not None:
                 work += node.work.instructions
-            elif isinstance(node, StateNode) and node.beginning is not None:
+            elif node.beginning is not None:
                 work, alone = [Initialize(*node.beginning)], False
-            elif not isinstance(node, Save):
+            elif node.saved is None:
                 raise AssertionError(f"expected a program that is work, saves and states that are set, got {node!r}")
         return self.segments[0] if alone else Segment(straight_work(work))
 

@@ -14,7 +14,7 @@ from functools import cached_property, lru_cache
 import numpy as np
 
 from qsim_ex import thresholds
-from qsim_ex.circuit.ops import Begin, Instruction, Reset, wires_of
+from qsim_ex.circuit.ops import Begin, Instruction, wires_of
 from qsim_ex.circuit.structure import Structure, structure_of
 from qsim_ex.program.divide import levels_of
 from qsim_ex.program.live_ranges import LiveRange, LiveRanges
@@ -121,11 +121,11 @@ class _Separator:
             return ()
         found: list[int] = []
         for one in reversed(self._sequence):
-            found.append(found[-1] if isinstance(one, Begin) else self._partition.of[one])
+            found.append(self._partition.of[one] if isinstance(one, int) else found[-1])
         return tuple(reversed(found))
 
     def _instruction(self, one: int | Begin) -> Placed:
-        return Placed(one, 1 << one.wire, 0) if isinstance(one, Begin) else self._placed[one]
+        return self._placed[one] if isinstance(one, int) else Placed(one, one.acts_on, 0)
 
     def _together(self, wires: tuple[int, ...]) -> Separation:
         """Return all instructions as one part with the given wires."""
@@ -156,7 +156,7 @@ class _Separator:
         return {wire: self._ranges.every[live] for wire, live in self._ranges.last.items()}
 
     def _is_reset(self, live: LiveRange) -> bool:
-        return live.end is not None and isinstance(self._placed[live.end].instruction, Reset)
+        return live.end is not None and self._placed[live.end].instruction.resets
 
     # --- parts -------------------------------------------------------------------------------------------------------
 

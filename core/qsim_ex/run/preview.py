@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from qsim_ex.circuit.circuit import Circuit
 from qsim_ex.circuit.observables import PauliSum
-from qsim_ex.circuit.saves import Save
 from qsim_ex.deployment.hypothetical import assign_hypothetical
 from qsim_ex.devices.base import KeepsKernels
 from qsim_ex.devices.memory import state_bytes
@@ -30,7 +29,7 @@ from qsim_ex.planning.form import TOLERANCE, begun
 from qsim_ex.precision import PRECISIONS
 from qsim_ex.program.divide import program_of
 from qsim_ex.program.kraus import entropy
-from qsim_ex.program.program import Program, Segment
+from qsim_ex.program.program import Program
 from qsim_ex.program.separate import separation_of
 from qsim_ex.program.separation import Separation
 from qsim_ex.run.candidates import beginning_of, gates_of
@@ -238,7 +237,7 @@ def _explained(
     interprets = device.interprets and options.compile != "always"
     migrates = KINDS[deployment.kind].copies is not None
     for place, node in enumerate(program.nodes):
-        if isinstance(node, Segment):
+        if node.work is not None:
             told = explain_plan(
                 next(following), PRECISIONS[options.precision], rates=rates, interprets=interprets and not migrates
             )
@@ -266,13 +265,13 @@ def _form(circuit: Circuit) -> list[str]:
 
 def _price(program: Program, place: int, circuit: Circuit, options: Options, device: HypotheticalDevice) -> str:
     """Return what the observable that a node saves costs, in words; empty for any other node."""
-    node = program.nodes[place]
-    if not isinstance(node, Save) or node.observable is None:
+    save = program.nodes[place].saved
+    if save is None or save.observable is None:
         return ""
-    if node.what == "expectation_value" and place not in program.read_together:
+    if save.what == "expectation_value" and place not in program.read_together:
         return " in the same passes"
-    saves = [program.nodes[one] for one in program.read_together.get(place, (place,))]
-    observables = [one.observable for one in saves if isinstance(one, Save) and one.observable is not None]
+    saves = [program.nodes[one].saved for one in program.read_together.get(place, (place,))]
+    observables = [one.observable for one in saves if one is not None and one.observable is not None]
     told = _of_observables(observables, circuit.num_qubits, options, device.in_host_memory)
     return f": {told}" if len(saves) == 1 else f": with the {len(saves) - 1} after it {told}"
 

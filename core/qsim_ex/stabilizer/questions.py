@@ -7,7 +7,7 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from qsim_ex.circuit.ops import Begin, Channel, Conditional, Initialize, Measure, Op, Permutation, Save, SetState
+from qsim_ex.circuit.ops import Begin, Initialize, Measure, Op, Permutation, Save, SetState
 from qsim_ex.circuit.structure import Structure
 from qsim_ex.program.division import moved_to_the_end
 from qsim_ex.stabilizer.operations import Recogniser
@@ -20,7 +20,7 @@ def at_the_end(structure: Structure) -> dict[int, int]:
     if structure.has_control_flow:
         return dict.fromkeys(range(end, len(instructions)), -1)
     masks = moved_to_the_end(instructions, structure.acted, observed=True, group_of={})
-    return {place: mask for place, mask in enumerate(masks) if isinstance(instructions[place], Measure) and mask}
+    return {place: mask for place, mask in enumerate(masks) if instructions[place].written_bits and mask}
 
 
 @lru_cache(maxsize=256)
@@ -28,11 +28,9 @@ def is_random(structure: Structure) -> bool:
     """Return whether something is random before the measurements at the end."""
     if structure.kinds <= {Op, Permutation, Initialize, SetState, Measure, Save, Begin}:
         middle = structure.instructions[: structure.gates_end]
-        if not any(type(one) is Measure for one in middle):
-            return False
-        waits = at_the_end(structure)
-        measures = ((place, one) for place, one in enumerate(middle) if isinstance(one, Measure))
-        return any(not waits.get(place, 0) >> wire & 1 for place, one in measures for wire in one.wires)
+        measures = [(place, one.acts_on) for place, one in enumerate(middle) if one.written_bits]
+        waits = at_the_end(structure) if measures else {}
+        return any(measured & ~waits.get(place, 0) for place, measured in measures)
     return True
 
 
@@ -54,18 +52,10 @@ def _fitted(structure: Structure, operands: bytes) -> bool:
 
 def _fits(structure: Structure, operands: NDArray[np.complex128]) -> bool:
     recogniser = Recogniser(operands)
-    for instruction in structure.instructions:
-        match instruction:
-            case Op() | Conditional():
-                op = instruction if isinstance(instruction, Op) else instruction.operation
-                if recogniser.operation(op).images is None:
-                    return False
-            case Channel():
-                if recogniser.channel(instruction) is None:
-                    return False
-            case Save(_, what):
-                if what not in KEPT:
-                    return False
-            case _:
-                pass
-    return True
+    if any(save.what not in KEPT for save in structure.saves):
+        return False
+    for instruction in structure.distinct:
+        operation = instruction.applies
+        if operation is not None and recogniser.operation(operation).images is None:
+            return False
+    return all(recogniser.channel(channel) is not None for channel in structure.channels)

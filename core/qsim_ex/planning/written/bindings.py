@@ -17,7 +17,6 @@ from numpy.typing import NDArray
 
 from qsim_ex import thresholds
 from qsim_ex.circuit.circuit import Circuit
-from qsim_ex.circuit.ops import Op
 from qsim_ex.circuit.parameters.bindings import Bindings
 from qsim_ex.circuit.structure import Structure
 from qsim_ex.planning.compiled import check_cancelled
@@ -81,7 +80,7 @@ class WrittenBindings:
     @cached_property
     def _total(self) -> int:
         """How many operands there are up to the last one that a gate reads."""
-        gates = [one for one in self._gates.distinct if isinstance(one, Op)]
+        gates = self._gates.operations
         begins, patterns = map(attrgetter("operand"), gates), map(attrgetter("pattern"), gates)
         return max(map(add, begins, map(len, patterns)), default=0)  # in C, since each first run asks
 
@@ -89,9 +88,7 @@ class WrittenBindings:
     def _matrices(self) -> tuple[NDArray[np.intp], NDArray[np.bool_]]:
         """Where matrices begin among the operands, and what is between them; and whether a gate reads each operand."""
         assert self._samples is not None
-        matrices = {
-            (one.operand, one.operand + len(one.pattern)) for one in self._gates.distinct if isinstance(one, Op)
-        }
+        matrices = {(one.operand, one.operand + len(one.pattern)) for one in self._gates.operations}
         begins, ends = np.array([*matrices], dtype=np.intp).reshape(-1, 2).T
         total = self._samples.shape[1]
         depth, edges = np.zeros(total + 1, dtype=np.int64), np.zeros(total + 1, dtype=np.bool_)

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from qsim_ex.circuit.circuit import Circuit
 from qsim_ex.circuit.inverse import Inverse, adjoint, inverse
-from qsim_ex.circuit.ops import Initialize, Instruction, Op, Save, wires_of
+from qsim_ex.circuit.ops import Instruction, wires_of
 from qsim_ex.circuit.parameters.pullback import pulled, wanted
 from qsim_ex.circuit.parameters.sweep import ParameterSweep
 from qsim_ex.circuit.structure import Structure, structure_of
@@ -97,7 +97,7 @@ def noisy_task(options: Options, sweep: ParameterSweep, target: Target) -> Noisy
             "gradient: expected a circuit without loops, variables and blocks under conditions, got one with some; use "
             "gates under conditions, or parameter shifts."
         )
-    instructions = tuple(one for one in template.instructions if not isinstance(one, Save))
+    instructions = tuple(one for one in template.instructions if one.saved is None)
     circuit = Circuit.of_structure(
         structure_of(template.num_qubits, template.num_clbits, instructions), template.operands
     )
@@ -120,7 +120,7 @@ def phases_of(structure: Structure) -> tuple[Phase, ...]:
     for instruction in structure.instructions:
         wires = wires_of(instruction.acts_on)
         phase = max((level[wire] for wire in wires), default=0)
-        maps = isinstance(instruction, Initialize) or (isinstance(instruction, Op) and not instruction.unitary)
+        maps = not instruction.unitary
         phases[phase][maps].append(instruction)
         for wire in wires:
             level[wire] = phase + maps
@@ -131,8 +131,7 @@ def phases_of(structure: Structure) -> tuple[Phase, ...]:
 
 
 def _depends(work: Structure, flags: NDArray[np.bool_]) -> bool:
-    ops = (one for one in work.instructions if isinstance(one, Op))
-    return any(flags[one.operand : one.operand + len(one.pattern)].any() for one in ops)
+    return any(flags[one.operand : one.operand + len(one.pattern)].any() for one in work.operations)
 
 
 class Passage:

@@ -18,7 +18,6 @@ from numpy.typing import NDArray
 from qsim_ex.circuit.builder import CircuitBuilder
 from qsim_ex.circuit.inverse import inverse
 from qsim_ex.circuit.observables import PauliString, PauliSum
-from qsim_ex.circuit.ops import Op
 from qsim_ex.circuit.parameters.sweep import ParameterSweep, Values
 from qsim_ex.circuit.structure import Structure, structure_of
 from qsim_ex.devices.base import Buffer
@@ -276,9 +275,8 @@ def _phase() -> Structure:
 @lru_cache(maxsize=16)
 def _behind(work: Structure, total: int, other: Structure) -> Structure:
     """Return two pieces of work as one, whose operands follow each other; `total` are those of the first."""
-    moved = tuple(
-        one._replace(operand=one.operand + total) if isinstance(one, Op) else one for one in other.instructions
-    )
+    gates = ((one, one.applies) for one in other.instructions)
+    moved = tuple(one if gate is None else gate._replace(operand=gate.operand + total) for one, gate in gates)
     return structure_of(work.num_qubits, 0, (*work.instructions, *moved))
 
 

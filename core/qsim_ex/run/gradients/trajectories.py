@@ -22,10 +22,10 @@ from qsim_ex.circuit.structure import Structure
 from qsim_ex.errors import NotSupported, OptionError
 from qsim_ex.observe.seeding import fresh_seeds, given_seeds, may_be_divided
 from qsim_ex.options import Options
-from qsim_ex.program.choices import Choice
+from qsim_ex.program.choices import Choice, GatheredOperands
 from qsim_ex.program.divide import program_of
 from qsim_ex.program.kraus import Kraus
-from qsim_ex.program.program import GatheredOperands, Program, Segment
+from qsim_ex.program.program import Program, Segment
 from qsim_ex.run.branches import Branches, first_branches
 from qsim_ex.run.gradients.targets import Complex, Rows
 from qsim_ex.run.request import BatchInputs, Request, WorkUnit
@@ -142,9 +142,9 @@ def _one_segment(program: Program) -> Segment:
         what = "a channel that is no mixture of unitary matrices" if looks.kind == "channel" else f"a {looks.kind}"
         raise _refused(f"{what} on wires {', '.join(map(str, looks.wires))}")
     nodes = program.nodes
-    if program.readings or program.loops or len(nodes) != 1 or not isinstance(segment := nodes[0], Segment):
+    if program.readings or program.loops or len(nodes) != 1 or nodes[0].work is None:
         raise _refused("bits that are read, or states that are set, on the way")
-    return segment
+    return program.segment_at(0)
 
 
 def _refused(what: str) -> NotSupported:
