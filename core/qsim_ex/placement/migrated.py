@@ -133,7 +133,7 @@ class Migrated(Divided):
         packed = list(numbers)
         first = 0
         for one in passes_of(plan):
-            window, steps = Window(one.bits, self.levels.local, self.needed.slice), one.steps
+            steps, window = one.steps, Window(one.bits, self.levels.local, self.needed.slice)
             if (begun := window.positions(self.fresh)) != one.stages[0].fresh:
                 raise PlanError(f"expected fresh positions {one.stages[0].fresh:#x}, as in the plan, got {begun:#x}.")
             self.run_pass(window, steps, prepared, packed[first : first + len(steps)], tick, begun)

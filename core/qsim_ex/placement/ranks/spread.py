@@ -186,7 +186,7 @@ class RanksSpread(Ranks):
         for one in passes_of(plan):
             if one.swaps:
                 self.exchange(one.swaps, tick)
-            window, steps = Window(one.bits[: self._home], self.levels.local, self._room.slice), one.steps
+            steps, window = one.steps, Window(one.bits[: self._home], self.levels.local, self._room.slice)
             begun, expected = window.positions(self.fresh & inside), one.stages[0].fresh & inside
             if begun != expected:
                 raise PlanError(f"expected fresh positions {expected:#x}, as in the plan, got {begun:#x}.")
