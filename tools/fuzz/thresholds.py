@@ -120,6 +120,7 @@ DRAWN: Mapping[str, tuple[int, ...]] = {
     "amplitudes_alone": (0, 16),
     "loaded_microseconds": (0, 10),
     "past_caches": (1, 100),
+    "scale_left": (0, 1),
     "window": (1, 3, 10),
     "looked_at": (0, 1, 4),
     "relabeled": (0, 1, 2),

@@ -38,12 +38,19 @@ struct Instruction {
     Half count;  // how many rows
     Half block;  // coefficients of a block
     Half reads;  // parities that select the block, see `Writer::reads`
-    Half columns;
-    Half size;  // of DENSE; the lane bit of LANE
+    Half columns;  // also see `is_joined`
+    Half size;  // of DENSE; the lane bit of LANE; see `is_joined`
     Half offsets[8];  // of DENSE, where they begin among the integers
     Kind kind;
     std::int16_t per_lane;  // whether coefficients are vectors: DENSE and SCALE, which take scalars, too
 };
+
+// Whether an instruction begins some that are matrices on a row bit each, of all rows, with nothing in between: `size` of
+// them. `columns` says where the steps of the rows begin that have 0 on each of those bits, as `steps` does.
+inline bool is_joined(const Instruction& it) {
+    return (it.kind == Kind::PAIR_REAL || it.kind == Kind::PAIR_COMPLEX) && it.size > 0;
+}
+constexpr Int most_joined = 3;  // 2 unless vectors have 64 bytes, of which there are 32 registers
 
 // How the coefficients of an instruction are looked up.
 //

@@ -140,43 +140,6 @@ inline void real_matrix(Rows<Real> rows, const Half* offsets, Table table) {
     });
 }
 
-// Multiplies two planes by a real matrix, in registers.
-template <class Real>
-QX_INLINE void mix_planes(Vector<Real>& x, Vector<Real>& y, const Vector<Real>* matrix) {
-    Vector<Real> low = matrix[0] * x, high = matrix[2] * x;
-    low += matrix[1] * y;
-    high += matrix[3] * y;
-    x = low;
-    y = high;
-}
-
-// Multiplies by the two matrices of `first` and then by those of `second`, each on a row bit of its own: what
-// `real_matrix<Real, 2, 2>` does twice, but planes are loaded and stored once, which is what takes the time there.
-// first, second: the offset of the row with 1 on that bit; crossed: whether its matrices mix the planes crosswise.
-template <class Real, bool first_crossed, bool second_crossed>
-inline void two_real_matrices(Rows<Real> rows, Int first, Int second, const char* first_table, const char* second_table) {
-    constexpr int size = sizeof(Vector<Real>);
-    Vector<Real> p[8], q[8];
-#pragma clang loop unroll(full)
-    for (int k = 0; k < 8; ++k) p[k] = at<Real>(first_table + k * size), q[k] = at<Real>(second_table + k * size);
-    rows.each([&](auto row) __attribute__((always_inline)) {
-        auto place = [=](int k) { return row.at((k >> 2 ? first : 0) ^ (k >> 1 & 1 ? second : 0)) + (k & 1) * size; };
-        Vector<Real> v[2][2][2];  // [value of the first bit][of the second][plane]
-#pragma clang loop unroll(full)
-        for (int k = 0; k < 8; ++k) v[k >> 2][k >> 1 & 1][k & 1] = at<Real>(place(k));
-#pragma clang loop unroll(full)
-        for (int k = 0; k < 4; ++k) {
-            mix_planes<Real>(v[0][k >> 1][k & 1], v[1][k >> 1][(k & 1) ^ first_crossed], p + 4 * (k & 1));
-        }
-#pragma clang loop unroll(full)
-        for (int k = 0; k < 4; ++k) {
-            mix_planes<Real>(v[k >> 1][0][k & 1], v[k >> 1][1][(k & 1) ^ second_crossed], q + 4 * (k & 1));
-        }
-#pragma clang loop unroll(full)
-        for (int k = 0; k < 8; ++k) at<Real>(place(k)) = v[k >> 2][k >> 1 & 1][k & 1];
-    });
-}
-
 // Multiplies rows by real numbers.
 template <class Real, bool per_lane>
 inline void scale_real(Rows<Real> rows, Table table) {

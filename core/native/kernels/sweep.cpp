@@ -47,29 +47,32 @@ Int run(const Call& call, Int first_chunk, Int threads, Int microseconds) {
     Int tiles = Int{1} << (geometry.num_bits - __builtin_popcountll(geometry.tile_mask));
     Int state_bytes = Int{2 * sizeof(Real)} << geometry.num_bits;
     std::size_t space = Workspace<Real>::bytes(geometry.row_bits);
-    std::size_t with_coefficients = space + program.coefficients * sizeof(Real);
+    const std::size_t ways = space + static_cast<std::size_t>(program.coefficients) * sizeof(Real);
+    const std::size_t with_coefficients = ways + static_cast<std::size_t>(program.num_instructions);
 
     // Coefficients that many tiles share are looked up once, behind the caller's workspace.
     char* mine = scratch(with_coefficients);
     if (!mine) return refused;
-    const Real* shared = nullptr;
-    if (call.number_rows == 1) {
-        Real* out = reinterpret_cast<Real*>(mine + space);
-        expand<Real>(program, call.numbers, out);
-        shared = out;
-    }
-    const std::size_t each = shared ? space : with_coefficients;
+    // The coefficients in some memory, with the rotations among them.
+    auto looked_up = [&](char* memory, const double* numbers) {
+        Real* out = reinterpret_cast<Real*>(memory + space);
+        expand<Real>(program, numbers, out);
+        return find_turns<Real>(program, numbers, out, reinterpret_cast<unsigned char*>(memory + ways));
+    };
+    const bool is_shared = call.number_rows == 1;
+    const Turns shared = is_shared ? looked_up(mine, call.numbers) : Turns();
+    const std::size_t each = is_shared ? space : with_coefficients;
     Int streamed = streamed_bits<Real>(geometry, call, tiles);
     auto run_units = [&](Int first, Int last) {
         FlushSubnormals flushing;
         char* memory = scratch(each);
         Interpreter<Real> interpreter(program, memory, streamed);
-        Real* own = reinterpret_cast<Real*>(memory + space);
+        const Real* coefficients = reinterpret_cast<const Real*>((is_shared ? mine : memory) + space);
         for (Int row = first / tiles; row * tiles < last; ++row) {
-            if (!shared) expand<Real>(program, call.numbers + row * call.number_count, own);
+            const Turns turns = is_shared ? shared : looked_up(memory, call.numbers + row * call.number_count);
             Int begin = first > row * tiles ? first - row * tiles : 0;
             Int end = last < (row + 1) * tiles ? last - row * tiles : tiles;
-            interpreter.run(call.state + row * state_bytes, shared ? shared : own, begin, end, call.high);
+            interpreter.run(call.state + row * state_bytes, coefficients, turns, begin, end, call.high);
         }
     };
     Int units = tiles * call.rows;

@@ -1,7 +1,7 @@
 // The interpreter of encoded sweeps: for each tile, load it into rows, run the instructions, store it.
 #pragma once
 
-#include "kernels/rows.hpp"
+#include "kernels/turns.hpp"
 
 namespace qx::QX_SET {
 
@@ -21,10 +21,7 @@ void expand(const Program& program, const double* numbers, Real* out) {
     for (Int f = 0; f < program.num_fills; ++f) {
         const Fill& fill = program.fills[f];
         const double* own = numbers + 2 * fill.slot;
-        auto number = [&](Int code) -> Real {
-            if (code >= 0) return static_cast<Real>(code & 1 ? -own[code >> 1] : own[code >> 1]);
-            return code == code_zero ? 0 : code == code_one ? 1 : -1;
-        };
+        auto number = [&](Int code) { return static_cast<Real>(looked_up(own, code)); };
         const Int* columns = program.integers + fill.lane_columns;
         Int selects[n] = {};  // for each lane, what it flips in the number of its block
         bool alike = fill.lane_mask == 0;
@@ -88,8 +85,10 @@ class Interpreter {
           load_places(program.integers + geometry.load), store_places(program.integers + geometry.store), streamed(streamed),
           space(memory, geometry.row_bits) {}
 
-    // Runs tiles `first` to `last` − 1 of a state. high: the value of the index bits outside of the state.
-    void run(char* state, const Real* coefficients, Int first, Int last, Int high) {
+    // Runs tiles `first` to `last` − 1 of a state. high: the value of the index bits outside of the state. turns: those
+    // whose tangents are among the coefficients.
+    void run(char* state, const Real* coefficients, const Turns& turns, Int first, Int last, Int high) {
+        left_real = static_cast<Real>(turns.real), left_imag = static_cast<Real>(turns.imag);
         Int outside = ((Int{1} << geometry.num_bits) - 1) & ~geometry.tile_mask;
         Int place = placed(first, outside);
         for (Int tile = first; tile < last; ++tile) {
@@ -101,12 +100,14 @@ class Interpreter {
             Int count = program.num_instructions;
             for (Int k = 0, next = 0; k < count; k = next) {
                 const Instruction* it = program.instructions + k;
-                next = k + (k + 1 < count && are_together(it[0], it[1]) ? 2 : 1);
+                const unsigned char* ways = turns.ways ? turns.ways + k : nullptr;
+                Int together = joined(*it, ways ? *ways : NO_TURN);
+                next = k + together;
                 // A part of the next tile is fetched meanwhile, so that memory works while we compute.
                 if (geometry.load_direct && following) {
                     prefetch(state, ahead, rows * k / count, rows * next / count);
                 }
-                if (next == k + 2) run_together(it[0], it[1], coefficients);
+                if (together > 1 || (ways && *ways != NO_TURN)) run_together(it, together, ways, coefficients);
                 else run_instruction(*it, coefficients);
             }
             if (geometry.store_direct) store_rows(state, to);
@@ -125,6 +126,18 @@ class Interpreter {
     const Int streamed;
     Workspace<Real> space;
     Int index = 0;  // of the tile's first amplitude, with the bits outside of the state
+    Real left_real = 1, left_imag = 0;  // by which amplitudes are multiplied as they are stored
+
+    // Multiplies amplitudes by the scale: numbers or vectors of them.
+    template <class Value>
+    QX_INLINE void scale(Value& real, Value& imag) const {
+        if (left_imag == 0) {
+            real *= left_real, imag *= left_real;
+            return;
+        }
+        const Value x = real, y = imag;
+        real = x * left_real - y * left_imag, imag = x * left_imag + y * left_real;
+    }
 
     // How much further a tile begins in memory than its index says: a map may add to each bit of it.
     Int moved(Int tile, Int base) const {
@@ -174,6 +187,7 @@ class Interpreter {
         for (Int row = 0; row < rows; ++row) {
             const char* here = space.tile + row * row_bytes;
             Vector<Real> real = at<Real>(here), imag = at<Real>(here + vector_bytes);
+            scale(real, imag);
             Int place = tile ^ place_of(store_places, row);
             if (place & streamed) merge<Real, true>(real, imag, state + place * amplitude_bytes);
             else merge<Real>(real, imag, state + place * amplitude_bytes);
@@ -204,8 +218,9 @@ class Interpreter {
             for (int lane = 0; lane < lanes<Real>; ++lane) {
                 Int here = place ^ lane_places[lane];
                 if (here >= nowhere) continue;
-                amplitudes[2 * here] = from[lane];
-                amplitudes[2 * here + 1] = from[lane + lanes<Real>];
+                Real real = from[lane], imag = from[lane + lanes<Real>];
+                scale(real, imag);
+                amplitudes[2 * here] = real, amplitudes[2 * here + 1] = imag;
             }
         }
     }
@@ -235,32 +250,32 @@ class Interpreter {
 
     bool acts(const Instruction& it) const { return (index & it.outside_mask) == it.outside_value; }
 
-    // The row bit that a pair of rows differs in, in bytes, of two real matrices that all rows share; 0 for other
-    // instructions.
-    static Int mixed_bit(const Instruction& it) {
-        if (it.kind != Kind::PAIR_REAL || it.reads || it.offsets[0] || it.steps >= 0) return 0;
-        Int bits = it.offsets[1] & -row_bytes;
-        return bits & (bits - 1) ? 0 : bits;
+    // How many instructions from one on are done together. way: of `Turns`; without one they are matrices.
+    static Int joined(const Instruction& it, unsigned char way) {
+        if (!is_joined(it)) return 1;
+        return way != NO_TURN || (many_registers && it.kind == Kind::PAIR_REAL) ? it.size : 1;
     }
 
-    // Whether two instructions are real matrices on two row bits, and all else about their rows is the same.
-    bool are_together(const Instruction& one, const Instruction& other) const {
-        if constexpr (!many_registers) return false;
-        Int first = mixed_bit(one), second = mixed_bit(other);
-        return first && second && first != second && (one.free | first) == (other.free | second) &&
-               one.fixed == other.fixed && one.origin == other.origin && acts(one) && acts(other);
-    }
-
-    void run_together(const Instruction& one, const Instruction& other, const Real* coefficients) {
-        Rows<Real> where{space.tile, nullptr, one.free & other.free, one.fixed ^ origin(one.origin), one.count / 2};
-        Int first = mixed_bit(one), second = mixed_bit(other);
-        const char* p = reinterpret_cast<const char*>(coefficients + one.table);
-        const char* q = reinterpret_cast<const char*>(coefficients + other.table);
-        bool first_crossed = one.offsets[1] != first, second_crossed = other.offsets[1] != second;
-        if (first_crossed && second_crossed) return two_real_matrices<Real, true, true>(where, first, second, p, q);
-        if (first_crossed) return two_real_matrices<Real, true, false>(where, first, second, p, q);
-        if (second_crossed) return two_real_matrices<Real, false, true>(where, first, second, p, q);
-        return two_real_matrices<Real, false, false>(where, first, second, p, q);
+    // Runs instructions that are joined. ways: of each of them.
+    void run_together(const Instruction* first, Int count, const unsigned char* ways, const Real* coefficients) {
+        constexpr Int plane = sizeof(Vector<Real>);
+        const Instruction& it = *first;
+        const bool turned = ways && *ways != NO_TURN;
+        unsigned crossed = 0;
+        Int free = it.free;
+        for (Int k = 0; k < count; ++k) {
+            free &= first[k].free;
+            crossed |= static_cast<unsigned>(turned ? ways[k] == CROSSED : (first[k].offsets[1] & plane) != 0) << k;
+        }
+        const Int* steps = it.columns < 0 ? nullptr : program.integers + it.columns;
+        Rows<Real> where{space.tile, steps, free, it.fixed ^ origin(it.origin), 2 * it.count >> count};
+        auto run = [&](auto size) {
+            if (turned) run_joined<Real, size, true>(where, first, crossed, coefficients);
+            else if constexpr (many_registers) run_joined<Real, size, false>(where, first, crossed, coefficients);
+        };
+        if (count == 1) return run(std::integral_constant<int, 1>());
+        if (count == 2) return run(std::integral_constant<int, 2>());
+        if constexpr (QX_VECTOR_BYTES == 64) run(std::integral_constant<int, 3>());
     }
 
     void run_instruction(const Instruction& it, const Real* coefficients) {

@@ -49,6 +49,8 @@ class Native:
     slice_microseconds: how long a call may last between two checks for Ctrl-C; 0 stands for no limit.
     past_caches: the bytes above which a growing state is written past the caches; 0 stands for those of the machine's
         last cache, and for 64 MiB at least.
+    scale_left: log2 of the most by which rotations that leave their scale to the end of a sweep make amplitudes larger
+        until then.
 
     Of the form:
     layer_strings: the strings of a layer that are asked one by one; more are reduced to a basis first.
@@ -99,6 +101,7 @@ class Native:
     written_bytes: int = 1 << 22
     slice_microseconds: int = 50_000
     past_caches: int = 0
+    scale_left: int = 60
     layer_strings: int = 32
     layers_asked: int = 8
     layers_looked_at: int = 4096

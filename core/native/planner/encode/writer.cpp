@@ -93,6 +93,7 @@ void Writer::encode(const Step& sweep) {
         take_runnable(pending, layout_.lane_mask(), ready);
         Swaps swaps = pending.empty() ? Swaps() : layout_.swaps_for(pending);
         for (const TouchedBits& piece : ready) item(*piece.item);
+        close_joined();
         if (!swaps.empty()) exchange(swaps);
     }
     bool in_lanes = direct && lanes_of(store_, tile, home);
@@ -430,6 +431,40 @@ void Writer::block(const Item& item, MatrixBlock& block) {
         qx::Instruction& written = write(size == 2 ? qx::Kind::PAIR_COMPLEX : qx::Kind::QUAD_COMPLEX, where, made);
         std::copy(offsets.begin(), offsets.end(), written.offsets);
     }
+    const bool plain = offsets[0] == 0 && (block.planes.empty() || block.planes[0] == 0);
+    if (size == 2 && plain && item.num_bits == 1 && !item.num_reads && !item.when_mask) join(item);
+}
+
+// Joins the last instruction, a matrix on a row bit of all rows, with those before it, if it can be.
+void Writer::join(const Item& item) {
+    const std::vector<qx::Instruction>& all = out_.instructions;
+    const std::size_t here = all.size() - 1;
+    if (here != joined_first_ + joined_.size() || all[here].kind != all[joined_first_].kind) {
+        close_joined();
+        joined_first_ = here;
+    }
+    const Mask free = all_rows_ & ~unit(row_of(item, 0));
+    if (std::find(joined_.begin(), joined_.end(), free) != joined_.end()) {  // the same bit again
+        close_joined();
+        joined_first_ = here;
+    }
+    joined_.push_back(free);
+}
+
+// Says which of the instructions that can be are joined: as many at a time as there are registers for, and rather twice two
+// than three and one.
+void Writer::close_joined() {
+    const std::size_t all = joined_.size(), most = row_bytes_ == 128 ? static_cast<std::size_t>(most_joined) : 2;
+    for (std::size_t done = 0, count; done < all; done += count) {
+        count = std::min(all - done, most);
+        if (count == 3 && all - done == 4) count = 2;
+        Mask free = ~Mask{0};
+        for (std::size_t k = done; k < done + count; ++k) free &= joined_[k];
+        qx::Instruction& first = out_.instructions[joined_first_ + done];
+        first.size = narrow(static_cast<Int>(count));
+        first.columns = narrow(frame_.moved ? steps(free) : -1);
+    }
+    joined_.clear();
 }
 
 // The distance from the row with 0 on the item's bits to the row with `value`.
@@ -450,6 +485,7 @@ bool Writer::is_cx(const Item& item) const {
 
 // Lets the frame follow a CX.
 void Writer::cx(const Item& item) {
+    close_joined();
     int control = lowest(when_mask(item)), target = row_of(item, 0);
     bool value = when_value(item) != 0;
     if (row_of_[control] >= 0) frame_.cx(row_of_[control], target, value);

@@ -74,6 +74,8 @@ class Writer {
     Int reads(const std::vector<Mask>& masks);
     void scale(const Item& item, CodeTable& codes, bool bits, int value);
     void block(const Item& item, MatrixBlock& block);
+    void join(const Item& item);
+    void close_joined();
     Int row_offset(const Item& item, int value) const;
     Int offset(Mask positions) const { return row_bytes_ * static_cast<Int>(frame_.direction(positions)); }
     bool is_cx(const Item& item) const;
@@ -105,6 +107,9 @@ class Writer {
     // Of the present frame: where the steps of some free positions stand, and its origin.
     std::vector<std::pair<Mask, Int>> steps_at_;
     Int origin_ = -1;
+    // Instructions on a row bit each that are joined, of one kind: the number of the first one, and the free positions of each.
+    std::size_t joined_first_ = 0;
+    std::vector<Mask> joined_;
     Memo known_blocks_, known_diagonals_;
     std::vector<std::vector<MatrixBlock>> blocks_;
     std::vector<CodeTable> diagonals_;
