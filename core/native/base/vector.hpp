@@ -125,10 +125,10 @@ inline auto concatenated(typename VectorOf<Real, sizeof...(lane) / 2>::type low,
 
 }  // namespace detail
 
-constexpr int piece_bytes = 16;
+constexpr int least_piece = 16;
 
-// Loads a vector of `size` reals that lie in memory in pieces of `piece_bytes`.
-template <class Real, int size>
+// Loads a vector of `size` reals that lie in memory in pieces of so many bytes.
+template <class Real, int size, int piece_bytes = least_piece>
 QX_INLINE typename VectorOf<Real, size>::type joined(const char* const* pieces) {
     if constexpr (size * sizeof(Real) == piece_bytes) {
         typename VectorOf<Real, size>::type value;
@@ -136,7 +136,7 @@ QX_INLINE typename VectorOf<Real, size>::type joined(const char* const* pieces) 
         return value;
     } else {
         const char* const* others = pieces + size * sizeof(Real) / 2 / piece_bytes;
-        return detail::concatenated<Real>(joined<Real, size / 2>(pieces), joined<Real, size / 2>(others),
+        return detail::concatenated<Real>(joined<Real, size / 2, piece_bytes>(pieces), joined<Real, size / 2, piece_bytes>(others),
                                           std::make_index_sequence<size>());
     }
 }

@@ -86,7 +86,7 @@ TEST_CASE("an exchange swaps a lane bit with the bit that tells two vectors apar
 TEST_CASE("a vector that lies in memory in pieces is joined in their order") {
     both([](auto real) {
         using Real = decltype(real);
-        constexpr std::size_t of_piece = piece_bytes / sizeof(Real), pieces = width<Real> / of_piece;
+        constexpr std::size_t of_piece = least_piece / sizeof(Real), pieces = width<Real> / of_piece;
         std::vector<Real> memory(2 * width<Real>);
         const char* at[pieces];
         for (std::size_t k = 0; k < pieces; ++k) {

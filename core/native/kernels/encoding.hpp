@@ -13,7 +13,6 @@ using Half = std::int32_t;
 
 enum class Kind : std::int16_t {
     LANES,
-    LANE,
     SCALE_REAL,
     SCALE_COMPLEX,
     PAIR_REAL,
@@ -39,7 +38,7 @@ struct Instruction {
     Half block;  // coefficients of a block
     Half reads;  // parities that select the block, see `Writer::reads`
     Half columns;  // also see `is_joined`
-    Half size;  // of DENSE; the lane bit of LANE; see `is_joined`
+    Half size;  // of DENSE; the mask of the lane bits of LANES; see `is_joined`
     Half offsets[8];  // of DENSE, where they begin among the integers
     Kind kind;
     std::int16_t per_lane;  // whether coefficients are vectors: DENSE and SCALE, which take scalars, too

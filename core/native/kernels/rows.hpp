@@ -162,60 +162,6 @@ inline void exchange_rows(Rows<Real> rows, Int first, Int second) {
     });
 }
 
-// Exchanges lane bit `lane` with the row bit whose offset is given.
-template <class Real, int lane>
-inline void exchange_lane(Rows<Real> rows, Int offset) {
-    rows.each([&](auto place) {
-        char *one = place.at(0), *other = place.at(offset);
-        for (std::size_t plane = 0; plane < 2 * sizeof(Vector<Real>); plane += sizeof(Vector<Real>)) {
-            Vector<Real> low = at<Real>(one + plane), high = at<Real>(other + plane);
-            exchange<Real, lane>(low, high);
-            at<Real>(one + plane) = low;
-            at<Real>(other + plane) = high;
-        }
-    });
-}
-
-// Exchanges the lane bits up to `stop` with the bits of the number of a vector, in registers.
-template <class Real, int stop, int lane = 0>
-QX_INLINE void exchange_in_registers(Vector<Real>* values) {
-    if constexpr (lane < stop) {
-#pragma clang loop unroll(full)
-        for (int r = 0; r < 1 << stop; ++r) {
-            if (!(r >> lane & 1)) exchange<Real, lane>(values[r], values[r | 1 << lane]);
-        }
-        exchange_in_registers<Real, stop, lane + 1>(values);
-    }
-}
-
-// Exchanges every lane bit with a row bit: a transposition of as many rows as there are lanes. Vectors are put together
-// out of pieces of 16 bytes as they are loaded, which leaves only the lane bits within such a piece to be exchanged in
-// registers: half of the work, since loads of pieces need not wait for the one unit that moves lanes.
-template <class Real>
-inline void exchange_lanes(Rows<Real> rows, const Half* offsets) {
-    constexpr int n = lanes<Real>, pieces = sizeof(Vector<Real>) / piece_bytes, near = n / pieces;
-    Int to[n] = {};
-    for (int r = 0; r < n; ++r) {
-        for (int k = 0; k < lane_bits<Real>; ++k) to[r] ^= r >> k & 1 ? offsets[k] : 0;
-    }
-    rows.each([&](auto place) __attribute__((always_inline)) {
-        for (int plane = 0; plane < 2; ++plane, place.base += sizeof(Vector<Real>)) {
-            Vector<Real> values[n];
-#pragma clang loop unroll(full)
-            for (int r = 0; r < n; ++r) {
-                const char* from[pieces];
-#pragma clang loop unroll(full)
-                for (int k = 0; k < pieces; ++k) from[k] = place.at(to[k * near + r % near]) + r / near * piece_bytes;
-                values[r] = joined<Real, n>(from);
-            }
-#pragma clang loop unroll(full)
-            for (int r = 0; r < n; r += near) exchange_in_registers<Real, bits_of(near)>(values + r);
-#pragma clang loop unroll(full)
-            for (int r = 0; r < n; ++r) at<Real>(place.at(to[r])) = values[r];
-        }
-    });
-}
-
 template <class Real>
 inline void copy_row(const char* from, char* to) {
     at<Real>(to) = at<Real>(from);

@@ -1,6 +1,7 @@
 // The interpreter of encoded sweeps: for each tile, load it into rows, run the instructions, store it.
 #pragma once
 
+#include "kernels/lanes.hpp"
 #include "kernels/turns.hpp"
 
 namespace qx::QX_SET {
@@ -94,7 +95,7 @@ class Interpreter {
         for (Int tile = first; tile < last; ++tile) {
             index = place | high << geometry.num_bits;
             Int from = place ^ moved(place, geometry.load_base), to = place ^ moved(index, geometry.store_base);
-            if (geometry.load_direct) load_rows(state, from);
+            if (geometry.load_direct) load_rows(state, from, tile > first && program.num_instructions);
             else load_lanes(state, from);
             Int following = ((place | ~outside) + 1) & outside, ahead = following ^ moved(following, geometry.load_base);
             Int count = program.num_instructions;
@@ -170,28 +171,36 @@ class Interpreter {
         }
     }
 
-    // Loads amplitudes into rows that are vectors in memory too.
-    void load_rows(const char* state, Int tile) {
-        for (Int row = 0; row < rows; ++row) {
-            Int soon = (row + rows_ahead) & (rows - 1);
-            prefetch(state, tile, soon, soon + 1);
-            Int place = place_of(load_places, row);
-            Vector<Real> real{}, imag{};
-            if (place < nowhere) split<Real>(state + (tile ^ place) * amplitude_bytes, real, imag);
-            at<Real>(space.tile + row * row_bytes) = real;
-            at<Real>(space.tile + row * row_bytes + vector_bytes) = imag;
+    // Calls `function(place in the tile's memory, place of the row relative to the tile's first amplitude)` for each row.
+    template <class Function>
+    QX_INLINE void each_row(const Int* places, const Function& function) const {
+        char* here = space.tile;
+        const Int size = rows < low_mask + 1 ? rows : low_mask + 1;
+        for (const Int *high = places + low_mask + 1, *end = high + rows / size; high < end; ++high) {
+            for (Int row = 0; row < size; ++row, here += row_bytes) function(here, places[row] ^ *high);
         }
     }
 
+    // Loads amplitudes into rows that are vectors in memory too. fetched: whether they were prefetched.
+    void load_rows(const char* state, Int tile, bool fetched) {
+        Int soon = fetched ? rows : rows_ahead;
+        each_row(load_places, [&](char* here, Int place) __attribute__((always_inline)) {
+            if (soon < rows) prefetch(state, tile, soon, soon + 1), ++soon;
+            Vector<Real> real{}, imag{};
+            if (place < nowhere) split<Real>(state + (tile ^ place) * amplitude_bytes, real, imag);
+            at<Real>(here) = real;
+            at<Real>(here + vector_bytes) = imag;
+        });
+    }
+
     void store_rows(char* state, Int tile) const {
-        for (Int row = 0; row < rows; ++row) {
-            const char* here = space.tile + row * row_bytes;
+        each_row(store_places, [&](char* here, Int from) __attribute__((always_inline)) {
             Vector<Real> real = at<Real>(here), imag = at<Real>(here + vector_bytes);
             scale(real, imag);
-            Int place = tile ^ place_of(store_places, row);
+            Int place = tile ^ from;
             if (place & streamed) merge<Real, true>(real, imag, state + place * amplitude_bytes);
             else merge<Real>(real, imag, state + place * amplitude_bytes);
-        }
+        });
     }
 
     // Loads amplitudes one by one, if lanes are anywhere in memory; padding is zero.
@@ -237,14 +246,6 @@ class Interpreter {
             Int* table = bit < low_rows ? space.low : space.high;
             Int size = Int{1} << (bit < low_rows ? bit : bit - low_rows), column = columns[bit] * block_bytes;
             for (Int x = 0; x < size; ++x) table[size + x] = table[x] ^ column;
-        }
-    }
-
-    template <int lane>
-    void exchange_one_lane(const Rows<Real>& where, const Instruction& instruction) {
-        if constexpr (lane < lane_bits<Real>) {
-            if (instruction.size == lane) exchange_lane<Real, lane>(where, instruction.offsets[0]);
-            else exchange_one_lane<lane + 1>(where, instruction);
         }
     }
 
@@ -306,8 +307,7 @@ class Interpreter {
                 return dense<Real, false>(where, listed, it.size, table, space.aside);
             }
             case Kind::EXCHANGE: return exchange_rows<Real>(where, offsets[0], offsets[1]);
-            case Kind::LANES: return exchange_lanes<Real>(where, offsets);
-            case Kind::LANE: return exchange_one_lane<0>(where, it);
+            case Kind::LANES: return exchange_lanes_of<Real>(it.size, where, offsets);
         }
     }
 };

@@ -124,7 +124,7 @@ class Adjoint : public Interpreter<Real> {
 
     void load(Int k, const char* from, Int place) {
         on(k);
-        if (geometry.load_direct) this->load_rows(from, place);
+        if (geometry.load_direct) this->load_rows(from, place, false);
         else this->load_lanes(from, place);
     }
 
@@ -193,8 +193,7 @@ class Adjoint : public Interpreter<Real> {
             case Kind::PAIR_COMPLEX:
             case Kind::SCALE_COMPLEX:  // see `pass`
             case Kind::EXCHANGE:
-            case Kind::LANES:
-            case Kind::LANE: return;
+            case Kind::LANES: return;
         }
     }
 };
@@ -225,7 +224,7 @@ void find_wanted(const Program& program, const unsigned char* numbers, unsigned 
     for (Int k = 0; k < program.num_instructions; ++k) {
         out[k] = 0;
         const Instruction& it = program.instructions[k];
-        if (it.kind == Kind::EXCHANGE || it.kind == Kind::LANES || it.kind == Kind::LANE) continue;
+        if (it.kind == Kind::EXCHANGE || it.kind == Kind::LANES) continue;
         Int f = 0;  // the fill behind the instruction's: tables are in the order of fills
         for (Int above = program.num_fills; f < above;) {
             const Int middle = (f + above) / 2;

@@ -222,14 +222,10 @@ Int Writer::bases(const Mask* columns, Mask tile) {
 void Writer::exchange(const Swaps& swaps) {
     Mask everywhere = (Mask{1} << layout_.rows.size()) - 1, with = 0;
     for (auto [lane, row] : swaps) with |= unit(row);
-    if (!swaps.empty() && static_cast<int>(swaps.size()) == lane_bits_) {
-        qx::Instruction& made = write(qx::Kind::LANES, rows(everywhere & ~with));
-        for (std::size_t k = 0; k < swaps.size(); ++k) made.offsets[k] = offset(unit(swaps[k].second));
-    } else {
-        for (auto [lane, row] : swaps) {
-            qx::Instruction& made = write(qx::Kind::LANE, rows(everywhere & ~unit(row)));
-            made.size = lane, made.offsets[0] = offset(unit(row));
-        }
+    qx::Instruction& made = write(qx::Kind::LANES, rows(everywhere & ~with));
+    for (auto [lane, row] : swaps) {
+        made.size |= narrow(Int{1} << lane);
+        made.offsets[lane] = narrow(offset(unit(row)));
     }
     layout_.exchange(swaps);
     look();
