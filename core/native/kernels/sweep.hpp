@@ -104,10 +104,10 @@ class Interpreter {
                 const unsigned char* ways = turns.ways ? turns.ways + k : nullptr;
                 Int together = joined(*it, ways ? *ways : NO_TURN);
                 next = k + together;
-                // A part of the next tile is fetched meanwhile, so that memory works while we compute.
-                if (geometry.load_direct && following) {
-                    prefetch(state, ahead, rows * k / count, rows * next / count);
-                }
+                // A part of the next tile is fetched meanwhile, so that memory works while we compute; and of what this one
+                // writes where it has not read.
+                const Int begin = rows * k / count, end = rows * next / count;
+                if (geometry.load_direct && following) prefetch(load_places, state, ahead, begin, end);
                 if (together > 1 || (ways && *ways != NO_TURN)) run_together(it, together, ways, coefficients);
                 else run_instruction(*it, coefficients);
             }
@@ -161,9 +161,9 @@ class Interpreter {
         return places[row & low_mask] ^ places[low_mask + 1 + (row >> low_rows)];
     }
 
-    void prefetch(const char* state, Int tile, Int first, Int last) const {
+    void prefetch(const Int* places, const char* state, Int tile, Int first, Int last) const {
         for (Int row = first; row < last; ++row) {
-            Int place = place_of(load_places, row);
+            Int place = place_of(places, row);
             if (place >= nowhere) continue;
             for (Int line = 0; line < row_bytes; line += 64) {
                 __builtin_prefetch(state + (tile ^ place) * amplitude_bytes + line, 0, 2);
@@ -185,7 +185,7 @@ class Interpreter {
     void load_rows(const char* state, Int tile, bool fetched) {
         Int soon = fetched ? rows : rows_ahead;
         each_row(load_places, [&](char* here, Int place) __attribute__((always_inline)) {
-            if (soon < rows) prefetch(state, tile, soon, soon + 1), ++soon;
+            if (soon < rows) prefetch(load_places, state, tile, soon, soon + 1), ++soon;
             Vector<Real> real{}, imag{};
             if (place < nowhere) split<Real>(state + (tile ^ place) * amplitude_bytes, real, imag);
             at<Real>(here) = real;
@@ -194,8 +194,10 @@ class Interpreter {
     }
 
     void store_rows(char* state, Int tile) const {
+        Int soon = geometry.grown && !streamed ? rows_ahead : rows;
         each_row(store_places, [&](char* here, Int from) __attribute__((always_inline)) {
             Vector<Real> real = at<Real>(here), imag = at<Real>(here + vector_bytes);
+            if (soon < rows) prefetch(store_places, state, tile, soon, soon + 1), ++soon;
             scale(real, imag);
             Int place = tile ^ from;
             if (place & streamed) merge<Real, true>(real, imag, state + place * amplitude_bytes);
