@@ -29,7 +29,7 @@ struct Turned {
         if (it.kind == Kind::PAIR_REAL) {
             const bool crossed = it.offsets[1] & static_cast<Half>(sizeof(Vector<float>));
             const double sign = crossed ? -1 : 1;
-            set(entry(0), 0, crossed ? CROSSED : STRAIGHT, entry(2),
+            set(entry(0), 0, crossed ? CROSSED : STRAIGHT, std::copysign(1.0, entry(0)) * entry(2),
                 distance(entry(0), entry(3)) + distance(entry(0), entry(4)) + distance(entry(0), entry(7)) +
                     distance(-entry(1), entry(2)) + distance(sign * entry(2), entry(6)) +
                     distance(-sign * entry(2), entry(5)));
@@ -90,8 +90,7 @@ Turns find_turns(const Program& program, const double* numbers, Real* coefficien
             ways[k + j] = found.way;
             all = found.way != NO_TURN;
         }
-        const double left = all ? -0.5 * std::log2(real * real + imag * imag) : 0;
-        all = all && left <= thresholds.scale_left;
+        all = all && -0.5 * std::log2(real * real + imag * imag) <= thresholds.scale_left;
         for (Int j = 0; j < first.size; ++j) {
             if (!all) ways[k + j] = NO_TURN;
             for (int lane = 0; all && lane < lanes<Real>; ++lane)

@@ -9,6 +9,7 @@
 #include "kernels/sets.test.hpp"
 #include "planner/naive.test.hpp"
 #include "planner/steps.hpp"
+#include "thresholds/table.hpp"
 
 using qx::each_set;
 using qx::Int;
@@ -103,7 +104,132 @@ std::vector<Piece> drawn_work(Drawn& drawn, Mask tile, int count) {
     return work;
 }
 
+// Rotations, with a phase or without, and other matrices, many on neighbouring places of the list, with CX between them.
+std::vector<Piece> drawn_rotations(Drawn& drawn, int count) {
+    std::vector<Piece> work;
+    while (static_cast<int>(work.size()) < count) {
+        const int target = drawn.bit(), kind = drawn.below(12);
+        const double angle = 6.283185307179586 * drawn.uniform(), c = std::cos(angle), s = std::sin(angle);
+        const Number f = kind > 3 ? drawn.phase() : 1, is = Number(0, s);
+        const std::vector<char> real_ones(4, real), complex_ones(4, complex_);
+        switch (kind) {
+            case 0:
+            case 1: work.push_back(drawn.piece(Kind::mix, {target}, {}, {}, real_ones, {c, -s, s, c})); break;
+            case 2:
+            case 3: work.push_back(drawn.piece(Kind::mix, {target}, {}, {}, {real, imag, imag, real}, {c, is, is, c})); break;
+            case 4:
+            case 5: work.push_back(drawn.piece(Kind::mix, {target}, {}, {}, complex_ones, {f * c, -f * s, f * s, f * c})); break;
+            case 6:
+            case 7: work.push_back(drawn.piece(Kind::mix, {target}, {}, {}, complex_ones, {f * c, f * is, f * is, f * c})); break;
+            case 8: work.push_back(drawn.piece(Kind::mix, {target}, {}, {}, real_ones, {c, s, s, -c})); break;
+            case 9: work.push_back(drawn.turn(target)); break;
+            default: work.push_back(drawn_cx(drawn, target));
+        }
+    }
+    return work;
+}
+
+// Compares a sweep with its definition, with each instruction set and precision.
+void check_everywhere(const std::vector<Piece>& work, Drawn& drawn, Mask tile) {
+    const State before = drawn.state(), expected = applied(work, drawn.context, drawn.operands, before);
+    const Swept sweep(work, drawn, tile);
+    std::size_t set = 0;
+    each_set(run_sweep_double_sets, [&](auto in_double) {
+        const Int vector_bits = vector_bits_sets[set]();
+        CHECK(distance(sweep.after<double>(in_double, vector_bits, before), expected) < 1e-12);
+        CHECK(distance(sweep.after<float>(run_sweep_single_sets[set++], vector_bits, before), expected) < 2e-5);
+    });
+}
+
+// Sets how much larger rotations may leave amplitudes, for a while.
+class ScaleLeft {
+  public:
+    explicit ScaleLeft(Int bits) { qx::thresholds.scale_left = bits; }
+    ~ScaleLeft() { qx::thresholds.scale_left = before_; }
+
+  private:
+    const Int before_ = qx::thresholds.scale_left;
+};
+
+// A program that exchanges some lane bits with the last row bits, and its state of 10 bits.
+struct LanesExchanged {
+    LanesExchanged(int lanes, Int row_bytes, int mask) : lane_bits(lanes), row_bits(size - lanes), instruction() {
+        const Int rows = Int{1} << row_bits;
+        for (Int row = 0; row <= qx::low_mask; ++row) integers.push_back(row < rows ? row << lane_bits : 0);
+        for (Int row = 0; row < rows; row += qx::low_mask + 1) integers.push_back(row << lane_bits);
+        Int free = rows - 1;
+        for (int lane = 0; lane < lane_bits; ++lane) {
+            if (!(mask >> lane & 1)) continue;
+            const Int row = Int{1} << (row_bits - 1 - lane);
+            instruction.offsets[lane] = static_cast<qx::Half>(row_bytes * row), free &= ~row;
+        }
+        instruction.kind = qx::Kind::LANES, instruction.size = mask, instruction.steps = instruction.origin = -1;
+        instruction.free = static_cast<qx::Half>(row_bytes * free);
+        instruction.count = qx::Half{1} << __builtin_popcountll(static_cast<unsigned long long>(free));
+        geometry = {size, row_bits, (Int{1} << size) - 1, 0, 0, 1, 0, 0, 1, -1, -1, 0};
+    }
+
+    // Whether a kernel moves each amplitude to where the bits of its index are exchanged.
+    template <class Real, class Kernel>
+    bool is_right(Kernel kernel, int mask) const {
+        const qx::Program program{&instruction, 1, nullptr, 0, nullptr, integers.data(), &geometry, 0};
+        alignas(64) std::complex<Real> state[1 << size];
+        for (int k = 0; k < 1 << size; ++k) state[k] = std::complex<Real>(static_cast<Real>(k), static_cast<Real>(-1 - k));
+        const double none[2] = {};
+        CHECK(kernel(&program, reinterpret_cast<char*>(state), 1, none, 1, 2, 0, Int{1} << 40, 0, 1, long_enough) == 0);
+        bool right = true;
+        for (int k = 0; k < 1 << size; ++k) {
+            int to = k;
+            for (int lane = 0; lane < lane_bits; ++lane) {
+                const int row = size - 1 - lane;
+                if (mask >> lane & 1 && ((k >> lane ^ k >> row) & 1)) to ^= 1 << lane | 1 << row;
+            }
+            right = right && state[to] == std::complex<Real>(static_cast<Real>(k), static_cast<Real>(-1 - k));
+        }
+        return right;
+    }
+
+    static constexpr int size = 10;
+    int lane_bits, row_bits;
+    qx::Instruction instruction;
+    qx::Geometry geometry;
+    std::vector<Int> integers;
+};
+
 }  // namespace
+
+TEST_CASE("rotations that leave their scale to the end of a sweep, and such as may not, do what they say") {
+    for (const Int bits_left : {0, 2, 60}) {
+        const ScaleLeft limit(bits_left);
+        for (unsigned seed = 0; seed < 30; ++seed) {
+            Drawn drawn(seed, bits);
+            check_everywhere(drawn_rotations(drawn, 2 + static_cast<int>(seed)), drawn, below(bits));
+        }
+    }
+}
+
+TEST_CASE("rotations whose scales together are no number leave those that are") {
+    Drawn drawn(1, bits);
+    std::vector<Piece> work;
+    const double c = 1e-4, s = std::sqrt(1 - c * c);
+    for (int k = 0; k < 80; ++k)
+        work.push_back(drawn.piece(Kind::mix, {k % bits}, {}, {}, std::vector<char>(4, real), {c, -s, s, c}));
+    check_everywhere(work, drawn, below(bits));
+}
+
+TEST_CASE("any lane bits are exchanged with row bits, with each instruction set and precision") {
+    std::size_t set = 0;
+    each_set(run_sweep_double_sets, [&](auto in_double) {
+        const int vector_bits = static_cast<int>(vector_bits_sets[set]());
+        const Int row_bytes = Int{2} << (vector_bits - 3);
+        for (int mask = 1; mask < 1 << (vector_bits - 5); ++mask) {
+            CHECK(LanesExchanged(vector_bits - 5, row_bytes, mask).is_right<float>(run_sweep_single_sets[set], mask));
+            if (mask < 1 << (vector_bits - 6))
+                CHECK(LanesExchanged(vector_bits - 6, row_bytes, mask).is_right<double>(in_double, mask));
+        }
+        ++set;
+    });
+}
 
 TEST_CASE("a sweep does what its items say, whatever bits its tiles have, with each instruction set and precision") {
     const std::size_t runs = std::size(run_sweep_double_sets);
