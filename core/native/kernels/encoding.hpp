@@ -51,6 +51,12 @@ inline bool is_joined(const Instruction& it) {
 }
 constexpr Int most_joined = 3;  // 2 unless vectors have 64 bytes, of which there are 32 registers
 
+// Whether an instruction and the next one are the two halves of a matrix on two row bits, of all rows.
+constexpr Half halves = -1;
+inline bool is_halved(const Instruction& it) {
+    return (it.kind == Kind::PAIR_REAL || it.kind == Kind::PAIR_COMPLEX) && it.size == halves;
+}
+
 // How the coefficients of an instruction are looked up.
 //
 // Its codes count from number `slot` of the packed numbers on and are in the order of the item's reads, so that all items of

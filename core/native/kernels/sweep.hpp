@@ -108,6 +108,7 @@ class Interpreter {
                 // writes where it has not read.
                 const Int begin = rows * k / count, end = rows * next / count;
                 if (geometry.load_direct && following) prefetch(load_places, state, ahead, begin, end);
+                if (ways && *ways == NOTHING) continue;
                 if (together > 1 || (ways && *ways != NO_TURN)) run_together(it, together, ways, coefficients);
                 else run_instruction(*it, coefficients);
             }

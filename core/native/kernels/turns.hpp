@@ -2,6 +2,7 @@
 // rotations by their numbers, they leave their scale to the end of a sweep; see decision 0034.
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 
 #include "kernels/rows.hpp"
@@ -10,8 +11,8 @@
 namespace qx::QX_SET {
 
 // How an instruction is applied: by its matrix, or as a rotation [1, -t; t, 1], or as [1, i t; i t, 1], which mixes planes
-// crosswise.
-enum Turn : unsigned char { NO_TURN, STRAIGHT, CROSSED };
+// crosswise; or not at all.
+enum Turn : unsigned char { NO_TURN, STRAIGHT, CROSSED, NOTHING };
 
 // The number of a coefficient. own: the numbers from the slot of its fill on, real and imaginary parts in turn.
 inline double looked_up(const double* own, Int code) {
@@ -60,6 +61,39 @@ struct Turned {
     }
 };
 
+// Leaves out one half of a matrix that is a number times 1, as for RXX and RYY by one angle: the other half is divided by it.
+// Returns whether it is so. real, imag: the number.
+template <class Real>
+bool leave_half(const Instruction* halves, const Fill* const* fills, const std::int32_t* codes, const double* numbers,
+                Real* coefficients, unsigned char* ways, double& real, double& imag) {
+    constexpr double rounding = 1e-15;
+    for (int one : {0, 1}) {
+        const Instruction &it = halves[one], &other = halves[1 - one];
+        auto entry = [&](int half, int k) {
+            return looked_up(numbers + 2 * fills[half]->slot, codes[fills[half]->from + k]);
+        };
+        const bool is_real = it.kind == Kind::PAIR_REAL;
+        real = entry(one, 0), imag = is_real ? 0 : entry(one, 1);
+        double apart = 0;
+        for (int k = 0; k < 8; ++k) {
+            const double wanted = is_real ? (k % 4 % 3 ? 0 : real) : k % 6 == 0 ? real : k % 6 == 1 ? imag : 0;
+            apart = std::max(apart, std::abs(entry(one, k) - wanted));
+        }
+        const double size = real * real + imag * imag;
+        if (!(apart < rounding) || size < 0.25 || (imag != 0 && other.kind == Kind::PAIR_REAL)) continue;
+        const bool complex = other.kind == Kind::PAIR_COMPLEX;
+        for (int k = 0; k < 8; ++k) {
+            const double x = entry(1 - one, k), y = complex ? entry(1 - one, k ^ 1) : 0;
+            const double made = (x * real + (k & 1 ? -1 : 1) * y * imag) / size;
+            for (int lane = 0; lane < lanes<Real>; ++lane)
+                coefficients[other.table + k * lanes<Real> + lane] = static_cast<Real>(made);
+        }
+        ways[one] = NOTHING;
+        return true;
+    }
+    return false;
+}
+
 // What rotations of a sweep leave: for each instruction how it is applied, and the scale of all amplitudes at its end.
 struct Turns {
     const unsigned char* ways = nullptr;  // of the first instruction of those that are done together; nullptr: by matrices
@@ -74,6 +108,16 @@ Turns find_turns(const Program& program, const double* numbers, Real* coefficien
     for (Int k = 0; k < program.num_instructions; ++k) ways[k] = NO_TURN;
     for (Int k = 0; k < program.num_instructions; ++k) {
         const Instruction& first = program.instructions[k];
+        if (is_halved(first)) {
+            while (fill->to != first.table) ++fill;
+            const Fill* fills[2] = {fill, fill + 1};
+            double x, y;
+            if (leave_half(&first, fills, program.codes, numbers, coefficients, ways + k, x, y)) {
+                const double was = turns.real;
+                turns.real = was * x - turns.imag * y, turns.imag = was * y + turns.imag * x;
+            }
+            continue;
+        }
         if (!is_joined(first)) continue;
         double real = turns.real, imag = turns.imag;
         double tangents[most_joined];

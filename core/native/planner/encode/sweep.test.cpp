@@ -104,11 +104,11 @@ std::vector<Piece> drawn_work(Drawn& drawn, Mask tile, int count) {
     return work;
 }
 
-// Rotations, with a phase or without, and other matrices, many on neighbouring places of the list, with CX between them.
+// Rotations, with a phase or without, and other matrices, many of them behind each other, with CX between them.
 std::vector<Piece> drawn_rotations(Drawn& drawn, int count) {
     std::vector<Piece> work;
     while (static_cast<int>(work.size()) < count) {
-        const int target = drawn.bit(), kind = drawn.below(12);
+        const int target = drawn.bit(), kind = drawn.below(13);
         const double angle = 6.283185307179586 * drawn.uniform(), c = std::cos(angle), s = std::sin(angle);
         const Number f = kind > 3 ? drawn.phase() : 1, is = Number(0, s);
         const std::vector<char> real_ones(4, real), complex_ones(4, complex_);
@@ -123,6 +123,14 @@ std::vector<Piece> drawn_rotations(Drawn& drawn, int count) {
             case 7: work.push_back(drawn.piece(Kind::mix, {target}, {}, {}, complex_ones, {f * c, f * is, f * is, f * c})); break;
             case 8: work.push_back(drawn.piece(Kind::mix, {target}, {}, {}, real_ones, {c, s, s, -c})); break;
             case 9: work.push_back(drawn.turn(target)); break;
+            case 10: {  // RXX, RYY and RZZ, of which the first two have one angle
+                const Number g = drawn.phase(), o = 0;
+                const char z = zero, any = complex_;
+                work.push_back(drawn.piece(Kind::mix, {target, drawn.other(target)}, {}, {},
+                                           {any, z, z, any, z, any, any, z, z, any, any, z, any, z, z, any},
+                                           {g, o, o, o, o, f * c, f * is, o, o, f * is, f * c, o, o, o, o, g}));
+                break;
+            }
             default: work.push_back(drawn_cx(drawn, target));
         }
     }

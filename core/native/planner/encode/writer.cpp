@@ -252,7 +252,11 @@ void Writer::item(const Item& item) {
         known = static_cast<Index>(blocks_.size());
         blocks_.push_back(matrix_blocks(pattern, static_cast<int>(item.num_bits), static_cast<int>(item.num_reads)));
     }
-    for (MatrixBlock& made : blocks_[known]) block(item, made);
+    std::vector<MatrixBlock>& made = blocks_[known];
+    for (MatrixBlock& each : made) block(item, each);
+    const bool of_all = item.num_bits == 2 && !item.num_reads && !item.when_mask;
+    if (of_all && made.size() == 2 && made[0].values.size() == 2 && made[1].values.size() == 2)
+        out_.instructions[out_.instructions.size() - 2].size = halves;
 }
 
 qx::Instruction& Writer::write(qx::Kind kind, const RowSelection& where, CoefficientTable table) {
