@@ -136,8 +136,8 @@ QX_INLINE typename VectorOf<Real, size>::type joined(const char* const* pieces) 
         return value;
     } else {
         const char* const* others = pieces + size * sizeof(Real) / 2 / piece_bytes;
-        return detail::concatenated<Real>(joined<Real, size / 2, piece_bytes>(pieces), joined<Real, size / 2, piece_bytes>(others),
-                                          std::make_index_sequence<size>());
+        return detail::concatenated<Real>(joined<Real, size / 2, piece_bytes>(pieces),
+                                          joined<Real, size / 2, piece_bytes>(others), std::make_index_sequence<size>());
     }
 }
 

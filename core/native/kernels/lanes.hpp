@@ -7,8 +7,9 @@ namespace qx::QX_SET {
 
 // The bits of a mask, and which of them is `number`-th.
 constexpr int bits_in(int mask) { return __builtin_popcount(static_cast<unsigned>(mask)); }
-constexpr int bit_in(int mask, int number) { return mask & 1 ? number ? 1 + bit_in(mask >> 1, number - 1) : 0
-                                                             : 1 + bit_in(mask >> 1, number); }
+constexpr int bit_in(int mask, int number) {
+    return mask & 1 ? number ? 1 + bit_in(mask >> 1, number - 1) : 0 : 1 + bit_in(mask >> 1, number);
+}
 
 // Exchanges the lane bits in a mask, from the k-th on, with the bits of the number of a vector, in registers.
 template <class Real, int mask, int near, int k = 0>
@@ -31,7 +32,8 @@ QX_INLINE void exchange_in_registers(Vector<Real>* values) {
 // a piece to be exchanged in registers: loads of pieces need not wait for the one unit that moves lanes.
 template <class Real, int mask>
 inline void exchange_lanes(Rows<Real> rows, const Half* offsets) {
-    constexpr int n = lanes<Real>, count = bits_in(mask), all = 1 << count, near = least_piece / static_cast<int>(sizeof(Real)) - 1;
+    constexpr int n = lanes<Real>, count = bits_in(mask), all = 1 << count,
+                  near = least_piece / static_cast<int>(sizeof(Real)) - 1;
     constexpr int far = mask & ~near, piece = far ? far & -far : n, pieces = n / piece;  // in lanes
     Int to[all];
 #pragma clang loop unroll(full)
@@ -65,7 +67,7 @@ inline void exchange_lanes(Rows<Real> rows, const Half* offsets) {
 #pragma clang loop unroll(full)
                 for (int p = 0; p < pieces; ++p)
                     from[p] = place.at(to[sources.vector[r][p]]) + sources.lane[r][p] * static_cast<int>(sizeof(Real));
-                values[r] = joined<Real, n, piece * static_cast<int>(sizeof(Real))>(from);
+                values[r] = joined<Real, n, piece* static_cast<int>(sizeof(Real))>(from);
             }
             exchange_in_registers<Real, mask, near>(values);
 #pragma clang loop unroll(full)
@@ -75,7 +77,7 @@ inline void exchange_lanes(Rows<Real> rows, const Half* offsets) {
 }
 
 // Exchanges some lane bits, which a mask says when a sweep runs.
-template <class Real, int mask = (1 << lane_bits<Real>) - 1>
+template <class Real, int mask = (1 << lane_bits<Real>)-1>
 void exchange_lanes_of(Int wanted, const Rows<Real>& rows, const Half* offsets) {
     if (wanted == mask) exchange_lanes<Real, mask>(rows, offsets);
     else if constexpr (mask > 1) exchange_lanes_of<Real, mask - 1>(wanted, rows, offsets);

@@ -61,8 +61,8 @@ struct Turned {
     }
 };
 
-// Leaves out one half of a matrix that is a number times 1, as for RXX and RYY by one angle: the other half is divided by it.
-// Returns whether it is so. real, imag: the number.
+// Leaves out one half of a matrix that is a number times 1, as for RXX and RYY by one angle: the other half is divided by
+// it. Returns whether it is so. real, imag: the number.
 template <class Real>
 bool leave_half(const Instruction* halves, const Fill* const* fills, const std::int32_t* codes, const double* numbers,
                 Real* coefficients, unsigned char* ways, double& real, double& imag) {
@@ -170,9 +170,8 @@ inline void joined_matrices(Rows<Real> rows, const Int* offsets, const char* con
     };
     rows.each([&](auto row) __attribute__((always_inline)) {
         // Planes are called after those of row 0 which they are mixed with.
-        auto place = [&](int k, int plane) __attribute__((always_inline)) {
-            return row.at(to[k]) + (plane ^ parity_of(k & mask)) * size;
-        };
+        auto place = [&](int k, int plane)
+                         __attribute__((always_inline)) { return row.at(to[k]) + (plane ^ parity_of(k & mask)) * size; };
         Vector<Real> v[all][2];
 #pragma clang loop unroll(full)
         for (int k = 0; k < 2 * all; ++k) v[k / 2][k % 2] = at<Real>(place(k / 2, k % 2));

@@ -83,7 +83,7 @@ def test_every_kind_is_met(monkeypatch: pytest.MonkeyPatch) -> None:
         plan = planned(circuit(num_wires, seed), CpuDevice(), np.complex128)
         met |= {kind for step in plan.sweeps for kind in kinds(step, num_wires, 3, 8)}
     expected = {"SCALE_REAL", "SCALE_COMPLEX", "PAIR_REAL", "PAIR_COMPLEX", "QUAD_REAL", "QUAD_COMPLEX", "DENSE"}
-    assert met >= expected | {"LANE", "LANES"}
+    assert met >= expected | {"LANES"}
 
 
 def test_a_wide_matrix_acts_on_the_cotangents_of_its_row() -> None:

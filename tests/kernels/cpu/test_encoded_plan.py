@@ -90,8 +90,27 @@ def test_phases_of_one_cost_nothing() -> None:
 def test_lanes_are_exchanged_before_what_mixes_them_and_in_the_end() -> None:
     """What mixes a lane waits until it is exchanged for a row; what shares reads alone with it does not wait."""
     first, reader, other = matrix("rrrr", 0), Diagonal((0b11,), ALWAYS, pattern("1c"), Slot(0, 2)), matrix("cccc", 5)
-    assert cost(first, reader, other) == ["PAIR_COMPLEX", "LANE", "PAIR_REAL", "SCALE_COMPLEX", "LANE"]
+    assert cost(first, reader, other) == ["PAIR_COMPLEX", "LANES", "PAIR_REAL", "SCALE_COMPLEX", "LANES"]
     assert cost(*[matrix("rrrr", lane) for lane in range(LANES)]) == ["LANES", *["PAIR_REAL"] * LANES, "LANES"]
+
+
+def together(*items: Item) -> list[int]:
+    """Of each instruction of a sweep with some items, how many from it on run together."""
+    sweep = Sweep(tuple(range(WIRES)), (RegisterBlock((), items),), 256, 0)
+    return instructions(sweep, WIRES, LANES)["size"].ravel().tolist()
+
+
+def test_matrices_on_a_row_bit_each_run_together() -> None:
+    """Up to three that follow each other in one frame are joined, twice two of four, and no other kind or condition."""
+    real = [matrix("rrrr", bit) for bit in range(LANES, WIRES)]
+    assert together(*real[:2]) == [2, 0]
+    assert together(*real[:3]) == [3, 0, 0]
+    assert together(*real[:4]) == [2, 0, 2, 0]
+    assert together(*real[:5]) == [3, 0, 0, 2, 0]
+    assert together(*real[:6]) == [3, 0, 0, 3, 0, 0]
+    assert together(real[0], Permute((7,), When(1 << 8, 1 << 8), (1, 0)), real[1], real[2]) == [1, 2, 0]
+    assert together(real[0], matrix("cccc", 7), matrix("cccc", 8)) == [1, 2, 0]
+    assert together(real[0], Mix((7,), (), When(1 << 8, 0), pattern("rrrr"), Slot(0, 4))) == [1, 0]
 
 
 def test_a_cx_that_moves_whole_rows_takes_no_instruction() -> None:

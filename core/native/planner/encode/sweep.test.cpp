@@ -116,11 +116,17 @@ std::vector<Piece> drawn_rotations(Drawn& drawn, int count) {
             case 0:
             case 1: work.push_back(drawn.piece(Kind::mix, {target}, {}, {}, real_ones, {c, -s, s, c})); break;
             case 2:
-            case 3: work.push_back(drawn.piece(Kind::mix, {target}, {}, {}, {real, imag, imag, real}, {c, is, is, c})); break;
+            case 3:
+                work.push_back(drawn.piece(Kind::mix, {target}, {}, {}, {real, imag, imag, real}, {c, is, is, c}));
+                break;
             case 4:
-            case 5: work.push_back(drawn.piece(Kind::mix, {target}, {}, {}, complex_ones, {f * c, -f * s, f * s, f * c})); break;
+            case 5:
+                work.push_back(drawn.piece(Kind::mix, {target}, {}, {}, complex_ones, {f * c, -f * s, f * s, f * c}));
+                break;
             case 6:
-            case 7: work.push_back(drawn.piece(Kind::mix, {target}, {}, {}, complex_ones, {f * c, f * is, f * is, f * c})); break;
+            case 7:
+                work.push_back(drawn.piece(Kind::mix, {target}, {}, {}, complex_ones, {f * c, f * is, f * is, f * c}));
+                break;
             case 8: work.push_back(drawn.piece(Kind::mix, {target}, {}, {}, real_ones, {c, s, s, -c})); break;
             case 9: work.push_back(drawn.turn(target)); break;
             case 10: {  // RXX, RYY and RZZ, of which the first two have one angle

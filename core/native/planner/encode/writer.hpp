@@ -107,7 +107,8 @@ class Writer {
     // Of the present frame: where the steps of some free positions stand, and its origin.
     std::vector<std::pair<Mask, Int>> steps_at_;
     Int origin_ = -1;
-    // Instructions on a row bit each that are joined, of one kind: the number of the first one, and the free positions of each.
+    // Instructions on a row bit each that are joined, of one kind: the number of the first one, and the free positions of
+    // each.
     std::size_t joined_first_ = 0;
     std::vector<Mask> joined_;
     Memo known_blocks_, known_diagonals_;
