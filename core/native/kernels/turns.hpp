@@ -61,11 +61,24 @@ struct Turned {
     }
 };
 
+// What rotations of a sweep leave: for each instruction how it is applied, and the scale of all amplitudes at its end.
+struct Turns {
+    const unsigned char* ways = nullptr;  // of the first instruction of those that are done together; nullptr: by matrices
+    double real = 1, imag = 0;
+
+    // Takes one more scale; returns whether all together make amplitudes neither too large nor too small until then.
+    bool take(double x, double y) {
+        const double was = real;
+        real = was * x - imag * y, imag = was * y + imag * x;
+        return std::abs(0.5 * std::log2(real * real + imag * imag)) <= thresholds.scale_left;
+    }
+};
+
 // Leaves out one half of a matrix that is a number times 1, as for RXX and RYY by one angle: the other half is divided by
 // it. Returns whether it is so. real, imag: the number.
 template <class Real>
-bool leave_half(const Instruction* halves, const Fill* const* fills, const std::int32_t* codes, const double* numbers,
-                Real* coefficients, unsigned char* ways, double& real, double& imag) {
+void leave_half(const Instruction* halves, const Fill* const* fills, const std::int32_t* codes, const double* numbers,
+                Real* coefficients, unsigned char* ways, Turns& turns) {
     constexpr double rounding = 1e-15;
     for (int one : {0, 1}) {
         const Instruction &it = halves[one], &other = halves[1 - one];
@@ -73,7 +86,7 @@ bool leave_half(const Instruction* halves, const Fill* const* fills, const std::
             return looked_up(numbers + 2 * fills[half]->slot, codes[fills[half]->from + k]);
         };
         const bool is_real = it.kind == Kind::PAIR_REAL;
-        real = entry(one, 0), imag = is_real ? 0 : entry(one, 1);
+        const double real = entry(one, 0), imag = is_real ? 0 : entry(one, 1);
         double apart = 0;
         for (int k = 0; k < 8; ++k) {
             const double wanted = is_real ? (k % 4 % 3 ? 0 : real) : k % 6 == 0 ? real : k % 6 == 1 ? imag : 0;
@@ -81,6 +94,9 @@ bool leave_half(const Instruction* halves, const Fill* const* fills, const std::
         }
         const double size = real * real + imag * imag;
         if (!(apart < rounding) || size < 0.25 || (imag != 0 && other.kind == Kind::PAIR_REAL)) continue;
+        Turns with = turns;
+        if (!with.take(real, imag)) return;
+        turns = with;
         const bool complex = other.kind == Kind::PAIR_COMPLEX;
         for (int k = 0; k < 8; ++k) {
             const double x = entry(1 - one, k), y = complex ? entry(1 - one, k ^ 1) : 0;
@@ -89,16 +105,9 @@ bool leave_half(const Instruction* halves, const Fill* const* fills, const std::
                 coefficients[other.table + k * lanes<Real> + lane] = static_cast<Real>(made);
         }
         ways[one] = NOTHING;
-        return true;
+        return;
     }
-    return false;
 }
-
-// What rotations of a sweep leave: for each instruction how it is applied, and the scale of all amplitudes at its end.
-struct Turns {
-    const unsigned char* ways = nullptr;  // of the first instruction of those that are done together; nullptr: by matrices
-    double real = 1, imag = 0;
-};
 
 // Finds the rotations of a sweep, and writes their tangents in the place of their coefficients. ways: of each instruction.
 template <class Real>
@@ -111,15 +120,11 @@ Turns find_turns(const Program& program, const double* numbers, Real* coefficien
         if (is_halved(first)) {
             while (fill->to != first.table) ++fill;
             const Fill* fills[2] = {fill, fill + 1};
-            double x, y;
-            if (leave_half(&first, fills, program.codes, numbers, coefficients, ways + k, x, y)) {
-                const double was = turns.real;
-                turns.real = was * x - turns.imag * y, turns.imag = was * y + turns.imag * x;
-            }
+            leave_half(&first, fills, program.codes, numbers, coefficients, ways + k, turns);
             continue;
         }
         if (!is_joined(first)) continue;
-        double real = turns.real, imag = turns.imag;
+        Turns with = turns;
         double tangents[most_joined];
         bool all = true;
         for (Int j = 0; all && j < first.size; ++j) {
@@ -129,18 +134,15 @@ Turns find_turns(const Program& program, const double* numbers, Real* coefficien
             // The tangent as it is rounded is that of a rotation by nearly the same angle, whose scale is taken.
             tangents[j] = static_cast<double>(static_cast<Real>(found.tangent));
             const double scale = std::sqrt((1 + found.tangent * found.tangent) / (1 + tangents[j] * tangents[j]));
-            const double x = found.real * scale, y = found.imag * scale, was = real;
-            real = was * x - imag * y, imag = was * y + imag * x;
             ways[k + j] = found.way;
-            all = found.way != NO_TURN;
+            all = found.way != NO_TURN && with.take(found.real * scale, found.imag * scale);
         }
-        all = all && -0.5 * std::log2(real * real + imag * imag) <= thresholds.scale_left;
         for (Int j = 0; j < first.size; ++j) {
             if (!all) ways[k + j] = NO_TURN;
             for (int lane = 0; all && lane < lanes<Real>; ++lane)
                 coefficients[program.instructions[k + j].table + lane] = static_cast<Real>(tangents[j]);
         }
-        if (all) turns.real = real, turns.imag = imag;
+        if (all) turns = with;
         k += first.size - 1;
     }
     return turns;
