@@ -50,7 +50,7 @@ class Native:
     past_caches: the bytes above which a growing state is written past the caches; 0 stands for those of the machine's
         last cache, and for 64 MiB at least.
     scale_left: log2 of the most by which rotations that leave their scale to the end of a sweep make amplitudes larger
-        until then.
+        or smaller until then.
 
     Of the form:
     layer_strings: the strings of a layer that are asked one by one; more are reduced to a basis first.
