@@ -1,8 +1,8 @@
 // The interpreter of encoded sweeps: for each tile, load it into rows, run the instructions, store it.
 #pragma once
 
-#include "kernels/lanes.hpp"
-#include "kernels/turns.hpp"
+#include "kernels/rows/lanes.hpp"
+#include "kernels/rows/turns.hpp"
 
 namespace qx::QX_SET {
 

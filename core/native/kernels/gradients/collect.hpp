@@ -5,7 +5,7 @@
 // tables are those of the operation itself (rows.hpp); sums stand where that has its coefficients.
 #pragma once
 
-#include "kernels/rows.hpp"
+#include "kernels/rows/rows.hpp"
 
 namespace qx::QX_SET {
 

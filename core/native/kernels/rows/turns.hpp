@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "kernels/rows.hpp"
+#include "kernels/rows/rows.hpp"
 #include "thresholds/table.hpp"
 
 namespace qx::QX_SET {

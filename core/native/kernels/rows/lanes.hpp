@@ -1,7 +1,7 @@
 // Exchanges of lane bits with row bits: a transposition in registers.
 #pragma once
 
-#include "kernels/rows.hpp"
+#include "kernels/rows/rows.hpp"
 
 namespace qx::QX_SET {
 
