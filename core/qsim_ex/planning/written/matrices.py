@@ -7,8 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from qsim_ex.circuit.ops import ALWAYS, PLAIN, Entry, Known, Op, Pattern, When, wires_of
+from qsim_ex.circuit.ops import PLAIN, Entry, Known, Op, Pattern, When, wires_of
 from qsim_ex.planning.form import TOLERANCE
+from qsim_ex.planning.written.rotations import Condition
 
 Complex = NDArray[np.complex128]
 
@@ -46,6 +47,10 @@ def classified(entries: Complex) -> tuple[Pattern, Complex]:
     return pattern, np.where(known, numbers[nearest], rounded)
 
 
+def _where(conditions: list[Condition]) -> When:
+    return When(sum(one.parity for one in conditions), sum(one.parity for one in conditions if one.value))
+
+
 @dataclass(frozen=True, eq=False, slots=True)
 class WrittenMatrices:
     """The operations of matrices in the order of their gates, and the numbers of all, each matrix once."""
@@ -54,12 +59,19 @@ class WrittenMatrices:
     numbers: Complex
 
     @classmethod
-    def of(cls, gates: NDArray[np.int64], entries: Complex, place: int) -> WrittenMatrices:
-        """Return those of gates as native code writes them; place: that of the first number among the operands."""
+    def of(
+        cls, gates: NDArray[np.int64], entries: Complex, conditions: list[Condition], place: int
+    ) -> WrittenMatrices:
+        """Return those of gates as native code writes them; place: that of the first number among the operands.
+
+        conditions: those of all gates, one behind the other; a matrix has them on single wires.
+        """
         pattern, numbers = classified(entries)
         ops, kept, places, at = list[Op](), list[Complex](), dict[bytes, int](), 0
-        for kind, values, mask, _ in gates[gates[:, 0] >= MATRIX].tolist():
-            mixes, when = ((), When(mask, values)) if kind == PHASE else (wires_of(mask), ALWAYS)
+        rows = np.column_stack([gates, np.cumsum(gates[:, 3])])[gates[:, 0] >= MATRIX]
+        for kind, values, mask, number, behind in rows.tolist():
+            under = conditions[behind - number : behind]
+            mixes, when = ((), When(mask, values)) if kind == PHASE else (wires_of(mask), _where(under))
             end = at + (1 << 2 * len(mixes))
             own, of = numbers[at:end], pattern[at:end]
             key = own.tobytes()

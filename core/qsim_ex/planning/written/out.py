@@ -190,7 +190,7 @@ class _Gates:
         places, by = np.empty((multiples, 2), dtype=np.int64), np.empty(multiples)
         function("writer_write_multiples")(writer, address(places), address(by))
         last, conditions = int(function("writer_last")(writer)), writing.conditions()
-        matrices = WrittenMatrices.of(gates, writing.entries(), len(constants()))
+        matrices = WrittenMatrices.of(gates, writing.entries(), conditions, len(constants()))
         varying, num_wires = phases(made), made.num_wires
         del made
         writing.free()  # before objects are made of what was read

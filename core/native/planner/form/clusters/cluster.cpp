@@ -79,10 +79,10 @@ bool find_block(const Cluster& of, Piece& block, std::size_t& work) {
     int mixed = 0;
     for (int k = 0; k < whole.wires(); ++k) mixed += whole.rank(k) > 2;
     block.entries = whole.dense();
-    return mixed > 1;
+    return mixed > 2;
 }
 
-Beginning find_phases(const Cluster& of, std::size_t within, std::size_t& alone, std::size_t& work) {
+Beginning find_phases(const Cluster& of, std::size_t within, double least, std::size_t& alone, std::size_t& work) {
     Probe first(first_wires), others(~first_wires);
     Segment whole;
     Beginning best, now;
@@ -98,7 +98,7 @@ Beginning find_phases(const Cluster& of, std::size_t within, std::size_t& alone,
         if (!whole.diagonal(rounding, now.local)) return;
         now.phases = joint_phases(now.local.phases, rounding);
         now.pieces = n;
-        if (now.gain() >= 2 && now.worth() > best.worth()) best = now;
+        if (now.gain() >= least && now.worth() > best.worth()) best = now;
     };
     const auto is_enough = [&] { return best.phases.joint.size() == 1 && best.gain() >= enough; };
     for (std::size_t n = 1; n <= std::min(within, of.pieces.size()) && !is_enough(); ++n) {
@@ -109,7 +109,9 @@ Beginning find_phases(const Cluster& of, std::size_t within, std::size_t& alone,
         if (alone + 1 == n) alone = n;
         // Where it has been so one by one, phases are fewer where a wire is a factor again.
         const int now_factors = first.factors() + others.factors();
-        if (alone < n && (before + 1 < n || now_factors > factors || n == of.pieces.size())) look(n);
+        if ((alone < n || (least < 2 && count(of.wires) == 2)) &&
+            (before + 1 < n || now_factors > factors || n == of.pieces.size()))
+            look(n);
         before = n, factors = now_factors;
     }
     return best;

@@ -37,8 +37,9 @@ void act(const Piece& piece, Segment& on, std::vector<int>& wires, Mask whole = 
 bool find_block(const Cluster& of, Piece& block, std::size_t& work);
 
 // Finds a beginning that is diagonal but for turns, and of fewest phases for its pieces; one of no pieces if there is none.
-// alone: how many of the first pieces are phases one by one. within: how many pieces are looked at.
-Beginning find_phases(const Cluster& of, std::size_t within, std::size_t& alone, std::size_t& work);
+// least: of how many pieces each has to be, in the mean. alone: how many of the first pieces are phases one by one. within:
+// how many pieces are looked at.
+Beginning find_phases(const Cluster& of, std::size_t within, double least, std::size_t& alone, std::size_t& work);
 
 // Puts the phases of a beginning, between turns.
 void put_phases(const Cluster& of, const Beginning& beginning, Pieces& to);

@@ -7,6 +7,7 @@
 #include <iterator>
 #include <numbers>
 
+#include "planner/form/clusters/controlled_turns.hpp"
 #include "planner/form/clusters/pair.hpp"
 #include "planner/form/clusters/piece_order.hpp"
 #include "thresholds/table.hpp"
@@ -23,8 +24,10 @@ struct Pass {
     int wires;
     bool blocks;
     std::size_t work;
+    double least;  // how many pieces have to make one
 };
-constexpr std::array<Pass, 4> passes{{{2, false, 250}, {3, true, 250}, {8, false, 450}, {4, false, 700}}};
+constexpr std::array<Pass, 5> passes{
+    {{2, false, 250, 2}, {3, true, 0, 2}, {8, false, 200, 2}, {4, false, 250, 1.4}, {2, false, 100, 1.4}}};
 constexpr std::size_t work_at_first = 100'000, work_for_found = 10'000;
 constexpr double much = 4;                   // gain of phases that are worth more work
 constexpr std::size_t most_of_cluster = 64;  // pieces
@@ -68,6 +71,7 @@ bool Clusters::advance() {
     if (next_ < all) return true;
     if (pass_) end_pass();
     if (pass_++ == passes.size()) return false;
+    if (pass_ == passes.size()) made_ = without_controls(std::move(made_), form_.on_zeros(), paired_);
     begin_pass();
     return true;
 }
@@ -77,7 +81,7 @@ void Clusters::begin_pass() {
     given_.all = near_each_other(std::move(given_.all), form_.tableau().wires(), passes[pass_ - 1].wires);
     made_ = Pieces(form_.tableau().wires(), form_.on_zeros());
     made_.phase = given_.phase;
-    next_ = 0;
+    next_ = failed_ = 0, begun_ = work_, parts_begun_ = parts_;
 }
 
 void Clusters::end_pass() {
@@ -164,7 +168,9 @@ void Clusters::finish(Mask wires) {
 }
 
 // Whether so much work has been done that the rest of a pass is put as it is.
-bool Clusters::is_tired() const { return work_ > work_at_first + passes[pass_ - 1].work * read_ + work_for_found * parts_; }
+bool Clusters::is_tired() const {
+    return work_ - begun_ > work_at_first + passes[pass_ - 1].work * read_ + work_for_found * (parts_ - parts_begun_);
+}
 
 // Puts a beginning of a cluster, and adds what is left of it again.
 void Clusters::cut(std::size_t cluster) {
@@ -178,7 +184,7 @@ void Clusters::cut(std::size_t cluster) {
             return put_pair(own, *pair, made_);
         }
     if (!passes[pass_ - 1].blocks && !is_tired() && done > 1) {
-        if (const Beginning found = find_phases(own, done, alone, work_); found.pieces) {
+        if (const Beginning found = find_phases(own, done, passes[pass_ - 1].least, alone, work_); found.pieces) {
             put_phases(own, found, made_);
             done = found.pieces, failed_ = 0, alone = done;
             if (found.gain() >= much) parts_ += done;

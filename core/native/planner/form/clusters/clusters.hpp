@@ -41,6 +41,7 @@ class Clusters {
     std::size_t pass_ = 0, next_ = 0, read_ = 0;  // read: pieces at first
     // Entries that were looked at; clusters without phases in a row; pieces that have become phases.
     std::size_t work_ = 0, failed_ = 0, parts_ = 0;
+    std::size_t begun_ = 0, parts_begun_ = 0;  // both when this pass began
     std::size_t paired_ = 0;  // pieces that have become matrices of pairs
 };
 

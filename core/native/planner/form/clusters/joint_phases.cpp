@@ -51,12 +51,32 @@ bool join(JointPhase& one, const JointPhase& other, double tolerance) {
     return true;
 }
 
-// Joins phases as long as there are two that make one.
+// Makes two phases of three: where one of two bits is 1, for each of them, and twice the opposite where both are.
+bool join_three(std::vector<JointPhase>& phases, JointPhase& one, JointPhase& other, double tolerance) {
+    const Mask own = one.bits & ~other.bits, others = other.bits & ~one.bits, both = one.bits & other.bits;
+    const bool alike = std::fabs(short_way(one.angle - other.angle)) <= tolerance;
+    if (!alike || count(own) != 1 || count(others) != 1 || ((one.values ^ other.values) & both)) return false;
+    const Mask bits = one.bits | other.bits, values = one.values | other.values;
+    for (std::size_t k = 0; k < phases.size(); ++k) {
+        const JointPhase& third = phases[k];
+        if (third.bits != bits || third.values != values) continue;
+        if (std::fabs(short_way(third.angle + 2 * one.angle)) > tolerance) continue;
+        one.bits = other.bits = bits;
+        one.values = values ^ others, other.values = values ^ own;
+        phases.erase(phases.begin() + static_cast<std::ptrdiff_t>(k));
+        return true;
+    }
+    return false;
+}
+
+// Joins phases as long as there are two that make one, or three that make two.
 void join(std::vector<JointPhase>& phases, double tolerance) {
     for (std::size_t k = 0; k < phases.size(); ++k)
         for (std::size_t j = 0; j < phases.size(); ++j)
             if (k != j && join(phases[k], phases[j], tolerance)) {
                 phases.erase(phases.begin() + static_cast<std::ptrdiff_t>(j));
+                k = j = 0;
+            } else if (k < j && join_three(phases, phases[k], phases[j], tolerance)) {
                 k = j = 0;
             }
 }
@@ -65,6 +85,21 @@ std::vector<double> flipped(const std::vector<double>& by, Mask bits) {
     std::vector<double> out(by.size());
     for (std::size_t k = 0; k < by.size(); ++k) out[k] = by[k ^ bits];
     return out;
+}
+
+// Writes phases of products, of which some bits are flipped, or of parities.
+void write(const std::vector<double>& by, Mask flips, double tolerance, JointPhases& out) {
+    out.all = by[0];
+    for (std::size_t k = 1; k < by.size(); ++k) {
+        const bool is_none = std::fabs(by[k]) <= tolerance;
+        if (k & (k - 1)) {
+            if (!is_none) out.joint.push_back({k, k & ~flips, out.parities ? -2 * by[k] : by[k]});
+            continue;
+        }
+        const bool is_flipped = flips & k;  // then it is where the bit is 0
+        out.single.push_back(out.parities ? -2 * by[k] : is_flipped ? -by[k] : by[k]);
+        if (out.parities || is_flipped) out.all += by[k];
+    }
 }
 
 }  // namespace
@@ -84,24 +119,16 @@ JointPhases joint_phases(const std::vector<double>& given, double tolerance) {
                 least = now, best = by, flips ^= bit, fewer = true;
         }
     }
-    if (least > 1) {
-        for (double& one : parities) one = short_way(one - given[0]);
-        of_parities(parities);
-        out.parities = joint(parities, tolerance) < least;
-    }
-    if (out.parities) best = parities, best[0] += given[0], flips = 0;
-    out.all = best[0];
-    for (std::size_t k = 1; k < best.size(); ++k) {
-        const bool is_none = std::fabs(best[k]) <= tolerance;
-        if (k & (k - 1)) {
-            if (!is_none) out.joint.push_back({k, k & ~flips, out.parities ? -2 * best[k] : best[k]});
-            continue;
-        }
-        const bool is_flipped = flips & k;  // then it is where the bit is 0
-        out.single.push_back(out.parities ? -2 * best[k] : is_flipped ? -best[k] : best[k]);
-        if (out.parities || is_flipped) out.all += best[k];
-    }
-    if (!out.parities) join(out.joint, tolerance);
+    write(best, flips, tolerance, out);
+    join(out.joint, tolerance);
+    if (out.joint.size() < 2) return out;
+    for (double& one : parities) one = short_way(one - given[0]);
+    of_parities(parities);
+    if (joint(parities, tolerance) >= out.joint.size()) return out;
+    out = {};
+    out.parities = true;
+    parities[0] += given[0];
+    write(parities, 0, tolerance, out);
     return out;
 }
 

@@ -1,4 +1,4 @@
-// Which signs under controls are written as X of one of their wires.
+// Which phases under controls are written as X, or as a turn, of one of their wires.
 
 #include "planner/form/write/flips.hpp"
 
@@ -10,12 +10,14 @@ namespace qx::form {
 namespace {
 
 constexpr double root = std::numbers::sqrt2 / 2, rounding = 1e-12;
-constexpr int most_wires = 3;      // of X under controls; under more, phases may be of any wires, near or far
-constexpr double of_flip = 0.5, of_small = 0.3;  // costs of X, and of phases and X of a wire alone; a turn has 1
+constexpr int most_wires = 3;  // of what is not a phase; under more controls, phases may be of any wires, near or far
+// Costs of X, of a turn under one control, and of phases and X of a wire alone; a turn has 1.
+constexpr double of_flip = 0.5, of_turn = 0.6, of_small = 0.3;
+
+bool may_be_turn(const Piece& piece) { return piece.kind == Piece::where && count(piece.wires) <= most_wires; }
 
 bool is_sign(const Piece& piece) {
-    return piece.kind == Piece::where && count(piece.wires) <= most_wires &&
-           std::fabs(std::fabs(piece.angle) - std::numbers::pi) < rounding;
+    return may_be_turn(piece) && std::fabs(std::fabs(piece.angle) - std::numbers::pi) < rounding;
 }
 
 // What a turn costs. passes: whether phases behind it pass what comes next.
@@ -34,33 +36,70 @@ Matrix2 flip_frame(const Piece& piece, int wire) {
     return {root, root, sign * root, -sign * root};
 }
 
-std::vector<int> flipped_wires(const Pieces& of) {
-    std::vector<int> out(of.all.size(), -1);
+Matrix2 turn_under_controls(const Piece& piece, int wire, const Matrix2& before) {
+    const Complex by = std::polar(1.0, piece.angle);
+    const bool value = piece.values >> wire & 1;
+    return adjoint(before) * Matrix2{value ? 1 : by, 0, 0, value ? by : 1} * before;
+}
+
+namespace {
+
+// The choices along a wire, with the least costs so far.
+class Choices {
+  public:
+    enum Choice : std::size_t { phase, flip, turn };
+
+    Choices(int wire, std::vector<Target>& out) : wire_(wire), out_(out) {}
+
+    // Goes on to a piece, or to what acts behind all.
+    void step(const Matrix2& turn_before, const Piece* piece, Index number) {
+        const bool may = piece && out_[number].wire < 0;
+        const std::array<bool, 3> allowed{true, may && is_sign(*piece), may && may_be_turn(*piece)};
+        const Matrix2 frame = allowed[flip] ? flip_frame(*piece, wire_) : identity2;
+        std::array<double, 3> now{HUGE_VAL, HUGE_VAL, HUGE_VAL};
+        std::array<Matrix2, 3> behind{identity2, adjoint(frame), identity2};
+        before_.push_back({});
+        for (const Choice to : {phase, flip, turn})
+            for (std::size_t from = 0; allowed[to] && from < 3; ++from) {
+                if (least_[from] >= now[to]) continue;
+                const Matrix2 own = turn_before * behind_[from];
+                const double sum = least_[from] + (to == phase  ? cost(own, piece && piece->joins())
+                                                   : to == flip ? of_flip + cost(frame * own, false)
+                                                                : of_turn);
+                if (sum >= now[to]) continue;
+                now[to] = sum, before_.back()[to] = from;
+                if (to == turn) behind[turn] = own;
+            }
+        least_ = now, behind_ = behind;
+    }
+    // Writes what was chosen of the pieces, given by their numbers.
+    void end(const std::vector<Index>& pieces) {
+        std::size_t choice = before_.back()[phase];
+        for (std::size_t k = pieces.size(); k-- > 0; choice = before_[k][choice])
+            if (choice != phase) out_[pieces[k]] = {wire_, choice == turn};
+    }
+
+  private:
+    int wire_;
+    std::vector<Target>& out_;
+    std::array<double, 3> least_{0, HUGE_VAL, HUGE_VAL};
+    std::array<Matrix2, 3> behind_{identity2, identity2, identity2};  // what the last piece leaves
+    std::vector<std::array<std::size_t, 3>> before_;  // for each piece and choice, the choice before it
+};
+
+}  // namespace
+
+std::vector<Target> targets(const Pieces& of) {
+    std::vector<Target> out(of.all.size());
     std::vector<std::vector<Index>> on_wire(of.carried().size());
     for (Index k = 0; k < of.all.size(); ++k)
         each(of.all[k].wires, [&](int wire) { on_wire[static_cast<std::size_t>(wire)].push_back(k); });
     for (std::size_t at = 0; at < on_wire.size(); ++at) {
         const int wire = static_cast<int>(at);
-        std::array<double, 2> least{0, HUGE_VAL};  // so far, where the last piece is as it was, and where it flips
-        std::array<Matrix2, 2> behind{identity2, identity2};  // what the last piece leaves
-        std::vector<std::array<bool, 2>> before;  // for each piece and choice, the choice before it
-        const auto step = [&](const Matrix2& turn, const Piece* piece) {
-            const bool may = piece && is_sign(*piece) && out[static_cast<std::size_t>(piece - of.all.data())] < 0;
-            std::array<double, 2> now{HUGE_VAL, HUGE_VAL};
-            const std::array<Matrix2, 2> frames{identity2, may ? flip_frame(*piece, wire) : identity2};
-            before.push_back({});
-            for (std::size_t to = 0; to <= may; ++to)
-                for (std::size_t from = 0; from < 2; ++from) {
-                    const double sum = least[from] + cost(frames[to] * turn * behind[from], !to && piece && piece->joins());
-                    if (to * of_flip + sum < now[to]) now[to] = to * of_flip + sum, before.back()[to] = from;
-                }
-            least = now, behind = {identity2, adjoint(frames[1])};
-        };
-        for (const Index k : on_wire[at]) step(turn_before(of.all[k], wire), &of.all[k]);
-        step(of.carried()[at], nullptr);
-        bool choice = before.back()[0];
-        for (std::size_t k = on_wire[at].size(); k-- > 0; choice = before[k][choice])
-            if (choice) out[on_wire[at][k]] = wire;
+        Choices choices(wire, out);
+        for (const Index k : on_wire[at]) choices.step(turn_before(of.all[k], wire), &of.all[k], k);
+        choices.step(of.carried()[at], nullptr, 0);
+        choices.end(on_wire[at]);
     }
     return out;
 }

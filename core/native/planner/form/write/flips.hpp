@@ -1,20 +1,30 @@
-// Which signs under controls are written as X of one of their wires.
+// Which phases under controls are written as X, or as a turn, of one of their wires.
 //
-// Z under controls between H is X. A transpiler has merged such H with other turns, so each wire has for each of its signs
-// the choice, and takes the one with which fewest turns are left, by dynamic programming along the wire.
+// Z under controls between H is X, and a phase under controls between a turn and its inverse is a turn under controls. A
+// transpiler has merged such turns with others, so each wire has for each of its phases the choice, and takes the one with
+// which fewest turns are left, by dynamic programming along the wire.
 #pragma once
 
 #include "planner/form/clusters/pieces.hpp"
 
 namespace qx::form {
 
-// Returns for each piece the wire of which it is X, or -1.
-std::vector<int> flipped_wires(const Pieces& of);
+// The wire of which a piece is X, or a turn, under the control of its others; negative if it is a phase of all.
+struct Target {
+    int wire = -1;
+    bool turns = false;
+};
+
+// Returns that of each piece.
+std::vector<Target> targets(const Pieces& of);
 
 // What acts before X in place of a sign, on its wire; its inverse acts behind it.
 Matrix2 flip_frame(const Piece& piece, int wire);
 
 // What acts on one of its wires before a piece.
 Matrix2 turn_before(const Piece& piece, int wire);
+
+// What a piece does to one of its wires where the others have their values, behind a turn that stays as it is.
+Matrix2 turn_under_controls(const Piece& piece, int wire, const Matrix2& before);
 
 }  // namespace qx::form

@@ -29,8 +29,9 @@ void Writer::write_turn(int wire, const Matrix2& turn) {
     if (!is_identity({1, 0, 0, one})) write_phase(unit(wire), unit(wire), one);
 }
 
-// Writes a piece without the turns before it; flipped: the wire of which it is X, or -1.
-void Writer::write_piece(const Piece& piece, int flipped) {
+// Writes a piece without the turns before it. target: what it is of a wire; left: the turns before that one which are not
+// written yet.
+void Writer::write_piece(const Piece& piece, const Target& target, const std::vector<Matrix2>& left) {
     switch (piece.kind) {
         case Piece::parity: gates.push_back({Gate::rotation, static_cast<Int>(piece.wires), 0, {piece.angle}}); break;
         case Piece::swap: gates.push_back({Gate::swap, lowest(piece.wires), unit(highest(piece.wires))}); break;
@@ -43,13 +44,17 @@ void Writer::write_piece(const Piece& piece, int flipped) {
             break;
         }
         case Piece::where: {
-            if (flipped < 0) return write_phase(piece.wires, piece.values, std::polar(1.0, piece.angle));
-            Gate gate{Gate::flip, 0, unit(flipped), {std::numbers::pi}};
-            gate.conditions = static_cast<Index>(conditions.size());
-            each(piece.wires & ~unit(flipped),
-                 [&](int wire) { conditions.push_back({unit(wire), (piece.values >> wire & 1) != 0}); });
-            gate.num_conditions = static_cast<Index>(conditions.size()) - gate.conditions;
-            gates.push_back(gate);
+            if (target.wire < 0) return write_phase(piece.wires, piece.values, std::polar(1.0, piece.angle));
+            const Mask own = unit(target.wire);
+            if (target.turns) {
+                const Matrix2& before = left[static_cast<std::size_t>(target.wire)];
+                write_matrix(own, turn_under_controls(piece, target.wire, before).data());
+            } else {
+                gates.push_back({Gate::flip, 0, own, {std::numbers::pi}});
+            }
+            gates.back().conditions = static_cast<Index>(conditions.size());
+            each(piece.wires & ~own, [&](int wire) { conditions.push_back({unit(wire), (piece.values >> wire & 1) != 0}); });
+            gates.back().num_conditions = static_cast<Index>(conditions.size()) - gates.back().conditions;
         }
     }
 }
@@ -59,7 +64,7 @@ Writer::State Writer::clusters() {
     if (clusters_->advance()) return State::busy;
     if (!clusters_->worthwhile()) return State::given_up;
     const Pieces& found = clusters_->found();
-    const std::vector<int> flipped = flipped_wires(found);
+    const std::vector<Target> chosen = targets(found);
     phase.value = found.phase;
     std::vector<Matrix2> left(found.carried().size(), identity2);  // what acts on each wire before its next piece
     for (std::size_t k = 0; k < found.all.size(); ++k) {
@@ -67,7 +72,9 @@ Writer::State Writer::clusters() {
         each(piece.wires, [&](int wire) {
             Matrix2& own = left[static_cast<std::size_t>(wire)];
             own = turn_before(piece, wire) * own;
-            if (!piece.joins() || wire == flipped[k]) {
+            const bool is_target = wire == chosen[k].wire;
+            if (is_target && chosen[k].turns) return;
+            if (!piece.joins() || is_target) {
                 const bool flips = piece.joins();
                 write_turn(wire, flips ? flip_frame(piece, wire) * own : own);
                 own = flips ? adjoint(flip_frame(piece, wire)) : identity2;
@@ -77,7 +84,7 @@ Writer::State Writer::clusters() {
             if (!is_identity(own)) write_matrix(unit(wire), own.data());
             own = phases;
         });
-        write_piece(piece, flipped[k]);
+        write_piece(piece, chosen[k], left);
     }
     for (std::size_t wire = 0; wire < left.size(); ++wire)
         write_turn(static_cast<int>(wire), found.carried()[wire] * left[wire]);
