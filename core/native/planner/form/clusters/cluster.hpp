@@ -11,6 +11,7 @@ namespace qx::form {
 struct Cluster {
     Mask wires = 0;
     std::vector<Piece> pieces{};
+    bool is_rest = false;  // whether a beginning was put before
 };
 
 // What the beginning of a cluster is, on wires in the order in which they come.

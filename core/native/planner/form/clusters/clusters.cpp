@@ -140,7 +140,7 @@ void Clusters::add(Piece piece) {
             }
         if (longest == open_.size()) {
             if (count(wires) > passes[pass_ - 1].wires) return put(std::move(piece));
-            open_.push_back({wires, {}});
+            open_.push_back({wires, {}, is_rest_});
             return open_.back().pieces.push_back(std::move(piece));
         }
         if (count(wires) > passes[pass_ - 1].wires || number > most_of_cluster) {
@@ -195,7 +195,9 @@ void Clusters::cut(std::size_t cluster) {
         }
     }
     for (std::size_t k = alone; k < done; ++k) put(std::move(own.pieces[k]));
+    is_rest_ = true;
     for (std::size_t k = done; k < own.pieces.size(); ++k) add(std::move(own.pieces[k]));
+    is_rest_ = false;
 }
 
 void Clusters::put(Piece piece) { made_.put(std::move(piece), pass_ == passes.size()); }

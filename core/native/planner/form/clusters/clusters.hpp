@@ -35,7 +35,7 @@ class Clusters {
 
     const Form& form_;
     Int within_;
-    bool gave_up_ = false;
+    bool gave_up_ = false, is_rest_ = false;  // rest: whether what is added is left of a cluster
     Pieces given_, made_;  // by the pass before, and by this one
     std::vector<Cluster> open_;
     std::size_t pass_ = 0, next_ = 0, read_ = 0;  // read: pieces at first

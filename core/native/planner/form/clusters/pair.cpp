@@ -11,7 +11,7 @@ namespace qx::form {
 namespace {
 
 constexpr double half = std::numbers::pi / 2, rounding = 1e-11;
-constexpr std::size_t least = 3;  // pieces; two are no dearer one by one
+constexpr std::size_t least = 2;  // pieces
 
 Matrix2 matrix_of(const Turn& of) {
     const auto& [x, y, z] = of.v;
@@ -36,10 +36,14 @@ std::size_t other_than_equal(const std::array<double, 3>& rests) {
     return 3;
 }
 
+// Whether wires change places before a matrix that mixes by an angle, since a smaller one is left then.
+bool swaps(double angle) { return std::fabs(angle) > half / 4; }
+
 }  // namespace
 
 std::optional<Weyl> find_pair(const Cluster& of, std::size_t& work) {
-    if (of.pieces.size() < least || count(of.wires) != 2) return {};
+    const std::size_t number = of.pieces.size();
+    if (number < least || count(of.wires) != 2) return {};
     Segment whole;
     std::vector<int> wires;
     each(of.wires, [&](int wire) { wires.push_back(wire), whole.add_wire(); });
@@ -48,7 +52,10 @@ std::optional<Weyl> find_pair(const Cluster& of, std::size_t& work) {
         work += whole.size();
     }
     const Weyl out(whole.dense().data());
-    return other_than_equal(rests_of(out)) < 3 ? std::optional(out) : std::nullopt;
+    const std::array<double, 3> rests = rests_of(out);
+    const std::size_t alone = other_than_equal(rests);
+    if (alone == 3 || (number == least && of.is_rest && swaps(rests[alone == 2 ? 0 : 2]))) return {};  // perhaps two of three
+    return out;
 }
 
 namespace {
@@ -92,7 +99,7 @@ class Pair {
         if (differ) c = -c;
         both(turned);
         if (differ) turn(0, operators_[0]);
-        if (std::fabs(a) > half / 4) {
+        if (swaps(a)) {
             const double by = std::copysign(half / 2, a);
             a -= by, c -= by, to_.phase += by;
             put_piece({Piece::swap, 0});

@@ -80,7 +80,8 @@ bool Pieces::put_on_zeros(Piece& piece) {
     return true;
 }
 
-// Puts a matrix of a pair behind its turns, whose phases are part of it.
+// Puts a matrix of a pair behind its turns, whose phases are part of it. Its own phases pass it, so that it is real where a
+// state stays as it is, and 1 where both are 0.
 void Pieces::put_pair(Piece piece) {
     std::size_t place = 0;
     each(piece.wires, [&](int wire) {
@@ -89,9 +90,15 @@ void Pieces::put_pair(Piece piece) {
         const Matrix2 phases = split_phases(before);
         for (std::size_t k = 0; k < piece.entries.size(); ++k)
             piece.entries[k] = times(piece.entries[k], phases[k >> place & 1 ? 3 : 0]);
-        carried(wire) = identity2;
         ++place;
     });
+    const double all_of = std::arg(piece.entries[0]);
+    const std::array<double, 2> of{std::arg(piece.entries[5]) - all_of, std::arg(piece.entries[10]) - all_of};
+    for (std::size_t k = 0; k < piece.entries.size(); ++k)
+        piece.entries[k] = times(piece.entries[k], std::polar(1.0, -all_of - (k & 4 ? of[0] : 0) - (k & 8 ? of[1] : 0)));
+    phase += all_of;
+    place = 0;
+    each(piece.wires, [&](int wire) { carried(wire) = phase2(of[place++]); });
     untouched_ &= ~piece.wires;
     all.push_back(std::move(piece));
 }
