@@ -100,6 +100,18 @@ Beginning find_phases(const Cluster& of, std::size_t within, double least, std::
         now.pieces = n;
         if (now.gain() >= least && now.worth() > best.worth()) best = now;
     };
+    // Whether a piece is on no more wires than one before it, or on those of a phase that was found.
+    const auto is_known = [&](std::size_t number) {
+        const Mask wires = of.pieces[number].wires;
+        const auto covers = [&](const Piece& one) { return !(wires & ~one.wires); };
+        const auto is_on = [&](const JointPhase& one) {
+            Mask on = 0;
+            each(one.bits, [&](int bit) { on |= unit(best.wires[static_cast<std::size_t>(bit)]); });
+            return on == wires;
+        };
+        return std::any_of(of.pieces.begin(), of.pieces.begin() + static_cast<std::ptrdiff_t>(number), covers) ||
+               std::any_of(best.phases.joint.begin(), best.phases.joint.end(), is_on);
+    };
     const auto is_enough = [&] { return best.phases.joint.size() == 1 && best.gain() >= enough; };
     for (std::size_t n = 1; n <= std::min(within, of.pieces.size()) && !is_enough(); ++n) {
         const Piece& piece = of.pieces[n - 1];
@@ -107,11 +119,10 @@ Beginning find_phases(const Cluster& of, std::size_t within, double least, std::
         if (first.is_filled() || others.is_filled() || (best.gain() >= good && n > 6 + 2 * best.pieces)) break;
         if (!one || !other) continue;
         if (alone + 1 == n) alone = n;
-        // Where it has been so one by one, phases are fewer where a wire is a factor again.
+        // Where it has been so one by one, phases are fewer where a wire is a factor again, or one is on the wires of another.
         const int now_factors = first.factors() + others.factors();
-        if ((alone < n || (least < 2 && count(of.wires) == 2)) &&
-            (before + 1 < n || now_factors > factors || n == of.pieces.size()))
-            look(n);
+        const bool fewer = before + 1 < n || now_factors > factors || n == of.pieces.size() || (least < 2 && is_known(n - 1));
+        if (fewer && (alone < n || least < 2)) look(n);
         before = n, factors = now_factors;
     }
     return best;

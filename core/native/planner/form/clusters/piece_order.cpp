@@ -11,7 +11,7 @@ namespace {
 class Order {
   public:
     Order(const std::vector<Piece>& pieces, int wires) : pieces_(pieces), on_wire_(static_cast<std::size_t>(wires)) {
-        next_.resize(on_wire_.size());
+        next_.resize(on_wire_.size()), used_.resize(on_wire_.size());
         for (Index k = 0; k < pieces.size(); ++k)
             each(pieces[k].wires, [&](int wire) { on_wire_[static_cast<std::size_t>(wire)].push_back(k); });
         for (int wire = 0; wire < wires; ++wire) wake(wire);
@@ -19,18 +19,22 @@ class Order {
 
     // Returns the next piece; there is one.
     Index next(int most) {
-        Index first = none, inside = none, beside = none;
+        Index first = none, inside = none, beside = none, latest = 0;
         for (const Index one : ready_) {
             const Mask wires = pieces_[one].wires;
             first = std::min(first, one);
-            if (!(wires & ~around_)) inside = std::min(inside, one);
+            if (!(wires & ~around_)) {  // of the wires that were used last, for what is left of a gate is there
+                const Index used = used_last(wires);
+                if (inside == none || used > latest || (used == latest && one < inside)) inside = one, latest = used;
+            }
             if (wires & around_ && count(wires | around_) <= most) beside = std::min(beside, one);
         }
         const Index out = inside != none ? inside : beside != none ? beside : first;
         const Mask wires = pieces_[out].wires;
         around_ = inside != none || beside != none ? around_ | wires : wires;
         std::erase(ready_, out);
-        each(wires, [&](int wire) { ++next_[static_cast<std::size_t>(wire)]; });
+        ++step_;
+        each(wires, [&](int wire) { ++next_[static_cast<std::size_t>(wire)], used_[static_cast<std::size_t>(wire)] = step_; });
         each(wires, [&](int wire) { wake(wire); });
         return out;
     }
@@ -41,6 +45,13 @@ class Order {
     bool is_first(Index piece, int wire) const {
         const auto at = static_cast<std::size_t>(wire);
         return next_[at] < on_wire_[at].size() && on_wire_[at][next_[at]] == piece;
+    }
+
+    // Returns when all wires of some had been used.
+    Index used_last(Mask wires) const {
+        Index out = step_;
+        each(wires, [&](int wire) { out = std::min(out, used_[static_cast<std::size_t>(wire)]); });
+        return out;
     }
 
     // Lets the next piece of a wire be ready if it is the next one of all its wires.
@@ -57,6 +68,8 @@ class Order {
     std::vector<std::vector<Index>> on_wire_;
     std::vector<std::size_t> next_;  // of those on each wire
     std::vector<Index> ready_;       // at most as many as wires
+    std::vector<Index> used_;   // of each wire, after how many pieces
+    Index step_ = 0;
     Mask around_ = 0;
 };
 
