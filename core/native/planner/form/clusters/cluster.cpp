@@ -119,9 +119,11 @@ Beginning find_phases(const Cluster& of, std::size_t within, double least, std::
         if (first.is_filled() || others.is_filled() || (best.gain() >= good && n > 6 + 2 * best.pieces)) break;
         if (!one || !other) continue;
         if (alone + 1 == n) alone = n;
-        // Where it has been so one by one, phases are fewer where a wire is a factor again, or one is on the wires of another.
+        // Where it has been so one by one, phases are fewer where a wire is a factor again, or one is on the wires of
+        // another.
         const int now_factors = first.factors() + others.factors();
-        const bool fewer = before + 1 < n || now_factors > factors || n == of.pieces.size() || (least < 2 && is_known(n - 1));
+        const bool fewer =
+            before + 1 < n || now_factors > factors || n == of.pieces.size() || (least < 2 && is_known(n - 1));
         if (fewer && (alone < n || least < 2)) look(n);
         before = n, factors = now_factors;
     }

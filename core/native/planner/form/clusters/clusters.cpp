@@ -26,8 +26,13 @@ struct Pass {
     std::size_t work;
     double least;  // how many pieces have to make one
 };
-constexpr std::array<Pass, 6> passes{
-    {{2, false, 250, 2}, {3, true, 0, 2}, {8, false, 200, 2}, {4, false, 250, 2}, {4, false, 250, 1.4}, {2, false, 100, 1.4}}};
+constexpr double many = 2;  // passes in which fewer make one come last, where much was found
+constexpr std::array<Pass, 6> passes{{{2, false, 250, many},
+                                      {3, true, 0, many},
+                                      {8, false, 200, many},
+                                      {4, false, 250, many},
+                                      {4, false, 250, 1.4},
+                                      {2, false, 100, 1.4}}};
 constexpr std::size_t work_at_first = 100'000, work_for_found = 10'000;
 constexpr double much = 4;                   // gain of phases that are worth more work
 constexpr std::size_t most_of_cluster = 64;  // pieces
@@ -70,8 +75,8 @@ bool Clusters::advance() {
         else read(form_.read_in_order[next_], static_cast<Index>(next_));
     if (next_ < all) return true;
     if (pass_) end_pass();
-    if (pass_++ == passes.size()) return false;
-    if (pass_ == passes.size()) made_ = without_controls(std::move(made_), form_.on_zeros(), paired_);
+    if (pass_ == passes.size() || (passes[pass_].least < many && !worthwhile())) return false;
+    if (++pass_ == passes.size()) made_ = without_controls(std::move(made_), form_.on_zeros(), paired_);
     begin_pass();
     return true;
 }
@@ -187,10 +192,10 @@ void Clusters::cut(std::size_t cluster) {
         if (const Beginning found = find_phases(own, done, passes[pass_ - 1].least, alone, work_); found.pieces) {
             put_phases(own, found, made_);
             done = found.pieces, failed_ = 0, alone = done;
-            if (found.gain() >= much || passes[pass_ - 1].least < 2) parts_ += done;
+            if (found.gain() >= much || passes[pass_ - 1].least < many) parts_ += done;
         } else {  // a phase may begin behind the first piece
             done = alone == done ? done : std::max<std::size_t>(1, alone / 2);
-            if (++failed_ > patience && passes[pass_ - 1].least >= 2) done = std::max(done, own.pieces.size() / 4);
+            if (++failed_ > patience && passes[pass_ - 1].least >= many) done = std::max(done, own.pieces.size() / 4);
             alone = 0;
         }
     }

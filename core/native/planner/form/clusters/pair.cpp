@@ -54,7 +54,8 @@ std::optional<Weyl> find_pair(const Cluster& of, std::size_t& work) {
     const Weyl out(whole.dense().data());
     const std::array<double, 3> rests = rests_of(out);
     const std::size_t alone = other_than_equal(rests);
-    if (alone == 3 || (number == least && of.is_rest && swaps(rests[alone == 2 ? 0 : 2]))) return {};  // perhaps two of three
+    if (alone == 3 || (number == least && of.is_rest && swaps(rests[alone == 2 ? 0 : 2])))
+        return {};  // perhaps two of three
     return out;
 }
 

@@ -34,7 +34,8 @@ class Order {
         around_ = inside != none || beside != none ? around_ | wires : wires;
         std::erase(ready_, out);
         ++step_;
-        each(wires, [&](int wire) { ++next_[static_cast<std::size_t>(wire)], used_[static_cast<std::size_t>(wire)] = step_; });
+        each(wires,
+             [&](int wire) { ++next_[static_cast<std::size_t>(wire)], used_[static_cast<std::size_t>(wire)] = step_; });
         each(wires, [&](int wire) { wake(wire); });
         return out;
     }
