@@ -39,16 +39,21 @@ void Pieces::put(Piece piece, bool uses_zeros) {
         return all.push_back(std::move(piece));
     }
     if (uses_zeros && put_on_zeros(piece)) return;
-    const bool is_cz = piece.kind == Piece::parity && count(piece.wires) == 2 &&
-                       std::fabs(std::remainder(piece.angle - pi / 2, pi)) < rounding;
     std::size_t place = 0;
+    bool turns = false;
     each(piece.wires, [&](int wire) {
         Matrix2& before = piece.before[place++];
         before = before * carried(wire);
         carried(wire) = split_phases(before);
-        if (is_cz) carried(wire) = phase2(piece.angle) * carried(wire);
+        turns = turns || !is_identity(before);
     });
-    if (is_cz) phase -= piece.angle / 2, piece.kind = Piece::where, piece.angle = pi, piece.values = piece.wires;
+    const bool is_cz = std::fabs(std::remainder(piece.angle - pi / 2, pi)) < rounding;
+    if (piece.kind == Piece::parity && count(piece.wires) == 2 && (is_cz || (uses_zeros && turns))) {
+        each(piece.wires, [&](int wire) { carried(wire) = phase2(piece.angle) * carried(wire); });
+        phase -= piece.angle / 2;
+        piece.kind = Piece::where, piece.angle = is_cz ? pi : std::remainder(-2 * piece.angle, 2 * pi),
+        piece.values = piece.wires;
+    }
     untouched_ &= ~piece.wires;
     all.push_back(std::move(piece));
 }
