@@ -61,7 +61,12 @@ std::optional<Weyl> find_pair(const Cluster& of, std::size_t& work) {
 
 namespace {
 
-// Puts what one pair is, with turns between its rotations.
+// What is left of a turn, for a choice among several: nothing of phases, which pass what comes next, and little of X.
+double cost(const Matrix2& turn) {
+    return std::norm(turn[1]) < rounding * rounding ? 0 : std::norm(turn[0]) < rounding * rounding ? 0.3 : 1;
+}
+
+// Puts what one pair is, with turns before and behind it.
 class Pair {
   public:
     Pair(const Cluster& of, Pieces& to) : wires_(of.wires), on_{lowest(of.wires), highest(of.wires)}, to_(to) {
@@ -69,37 +74,60 @@ class Pair {
     }
 
     void put(const Weyl& pair) {
-        for (std::size_t k = 0; k < 2; ++k) turn(k, matrix_of(pair.before[k]));
+        for (std::size_t k = 0; k < 2; ++k) before_[k] = matrix_of(pair.before[k]);
         to_.phase += pair.phase;
         const std::array<double, 3> rests = rests_of(pair);
         for (std::size_t axis = 0; axis < 3; ++axis) {
             const auto halves = std::lround((pair.angles[axis] - rests[axis]) / half);
             to_.phase += static_cast<double>(halves) * half;
-            if (halves % 2) both(operators_[axis]);
+            if (halves % 2)
+                for (Matrix2& one : before_) one = operators_[axis] * one;
         }
-        mix(rests, other_than_equal(rests));
-        for (std::size_t k = 0; k < 2; ++k) turn(k, matrix_of(pair.after[k]));
+        const std::size_t alone = other_than_equal(rests);
+        const Matrix2 turned = alone == 2 ? identity2 : alone == 0 ? to_zs_[0] : to_zs_[1];
+        for (std::size_t k = 0; k < 2; ++k) around(k, turned);
+        double a = rests[alone == 2 ? 0 : 2], c = rests[alone];
+        if (std::fabs(a - rests[alone == 1 ? 0 : 1]) > rounding) around(0, operators_[0]), c = -c;
+        if (std::fabs(a + c) <= rounding) around(0, operators_[2]), a = -a;
+        for (std::size_t k = 0; k < 2; ++k) behind_[k] = matrix_of(pair.after[k]) * behind_[k];
+        choose_turns(std::fabs(a - c) <= rounding);
+        mix(a, c);
+        for (std::size_t k = 0; k < 2; ++k) turn(k, behind_[k]);
     }
 
   private:
     void turn(std::size_t which, const Matrix2& by) { to_.carried(on_[which]) = by * to_.carried(on_[which]); }
-    void both(const Matrix2& by) { turn(0, by), turn(1, by); }
+    void around(std::size_t which, const Matrix2& by) {
+        before_[which] = by * before_[which], behind_[which] = behind_[which] * adjoint(by);
+    }
 
     void put_piece(Piece piece) {
         piece.wires = wires_, piece.parts = parts_;
         to_.put(std::move(piece), false);
     }
 
-    // exp(i (a XX + b YY + c ZZ)) where two angles are the same but for signs: a matrix that mixes 01 and 10, and wires that
-    // change places if that leaves a smaller angle.
-    void mix(const std::array<double, 3>& rests, std::size_t alone) {
-        const Matrix2 turned = alone == 2 ? identity2 : alone == 0 ? to_zs_[0] : to_zs_[1];
-        double a = rests[alone == 2 ? 0 : 2], c = rests[alone];
-        const double b = rests[alone == 1 ? 0 : 1];
-        const bool differ = std::fabs(a - b) > rounding;
-        if (differ) c = -c;
-        both(turned);
-        if (differ) turn(0, operators_[0]);
+    // Turns what is before, and what acts on the wires before that, so that few turns are left. X of both wires passes what is
+    // between, and if all angles are the same, so does any turn of both.
+    void choose_turns(bool any) {
+        for (std::size_t k = 0; k < 2; ++k) before_[k] = before_[k] * to_.carried(on_[k]);
+        std::vector<Matrix2> turns{identity2, operators_[0]};
+        if (any) turns = {identity2, before_[0], before_[1], adjoint(behind_[0]), adjoint(behind_[1])};
+        const auto left = [&](const Matrix2& by) {
+            double out = 0;
+            for (std::size_t k = 0; k < 2; ++k) out += cost(adjoint(by) * before_[k]) + cost(behind_[k] * by);
+            return out;
+        };
+        const Matrix2 best = *std::min_element(turns.begin(), turns.end(), [&](const Matrix2& one, const Matrix2& other) {
+            return left(one) < left(other) - rounding;
+        });
+        for (std::size_t k = 0; k < 2; ++k) {
+            to_.carried(on_[k]) = adjoint(best) * before_[k];
+            behind_[k] = behind_[k] * best;
+        }
+    }
+
+    // exp(i (a XX + a YY + c ZZ)): a matrix that mixes 01 and 10, and wires that change places if that leaves a smaller angle.
+    void mix(double a, double c) {
         if (swaps(a)) {
             const double by = std::copysign(half / 2, a);
             a -= by, c -= by, to_.phase += by;
@@ -117,12 +145,11 @@ class Pair {
         } else if (std::fabs(c) > rounding) {
             put_piece({Piece::parity, 0, -2 * c, 0, {identity2, identity2}});
         }
-        if (differ) turn(0, operators_[0]);
-        both(adjoint(turned));
     }
 
     const Matrix2 operators_[3] = {operator_matrix(true, false), operator_matrix(true, true), operator_matrix(false, true)};
     const Matrix2 to_zs_[3] = {to_z(true, false), to_z(true, true), identity2};
+    std::array<Matrix2, 2> before_{identity2, identity2}, behind_{identity2, identity2};
     Mask wires_;
     int on_[2];
     std::size_t parts_ = 0;
