@@ -20,10 +20,10 @@ from qsim_ex.planning.written.out import WrittenCircuit
 X, Y, Z = np.array([[0, 1], [1, 0]]), np.array([[0, -1j], [1j, 0]]), np.diag([1, -1])
 
 
-def pair(a: float, b: float, c: float, seed: int = 0) -> Matrix:
-    """Return e^{i (a XX + b YY + c ZZ)} between drawn turns of both wires."""
+def pair(a: float, b: float, c: float, seed: int | None = 0) -> Matrix:
+    """Return e^{i (a XX + b YY + c ZZ)}, if there is a seed between drawn turns of both wires."""
     rng = np.random.default_rng(seed)
-    before, behind = (np.kron(haar(rng, 1), haar(rng, 1)) for _ in range(2))
+    before, behind = (np.eye(4) if seed is None else np.kron(haar(rng, 1), haar(rng, 1)) for _ in range(2))
     values, vectors = np.linalg.eigh(a * np.kron(X, X) + b * np.kron(Y, Y) + c * np.kron(Z, Z))
     made: Matrix = behind @ (vectors * np.exp(1j * values)) @ vectors.conj().T @ before
     return made
