@@ -106,8 +106,8 @@ class Pair {
         to_.put(std::move(piece), false);
     }
 
-    // Turns what is before, and what acts on the wires before that, so that few turns are left. X of both wires passes what is
-    // between, and if all angles are the same, so does any turn of both.
+    // Turns what is before, and what acts on the wires before that, so that few turns are left. X of both wires passes what
+    // is between, and if all angles are the same, so does any turn of both.
     void choose_turns(bool any) {
         for (std::size_t k = 0; k < 2; ++k) before_[k] = before_[k] * to_.carried(on_[k]);
         std::vector<Matrix2> turns{identity2, operators_[0]};
@@ -126,7 +126,8 @@ class Pair {
         }
     }
 
-    // exp(i (a XX + a YY + c ZZ)): a matrix that mixes 01 and 10, and wires that change places if that leaves a smaller angle.
+    // exp(i (a XX + a YY + c ZZ)): a matrix that mixes 01 and 10, and wires that change places if that leaves a smaller
+    // angle.
     void mix(double a, double c) {
         if (swaps(a)) {
             const double by = std::copysign(half / 2, a);

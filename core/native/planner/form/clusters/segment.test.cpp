@@ -3,36 +3,12 @@
 #include "planner/form/clusters/segment.hpp"
 
 #include "planner/form/clusters/joint_phases.hpp"
-#include "planner/form/naive.test.hpp"
+#include "planner/form/clusters/naive_phases.test.hpp"
 
 using namespace qx::form;
-using naive::Drawn;
+using naive::drawn_turn, naive::Drawn, naive::State, naive::turned, naive::with_phase;
 
 namespace {
-
-using State = std::vector<Complex>;
-
-Matrix2 drawn_turn(Drawn& drawn) {
-    const double a = drawn.angle(), b = drawn.angle(), c = drawn.angle();
-    const Complex first = std::cos(a) * std::polar(1.0, b), second = std::sin(a) * std::polar(1.0, c);
-    return {first, -std::conj(second), second, std::conj(first)};
-}
-
-State turned(const State& to, int wire, const Matrix2& by) {
-    State out(to.size());
-    const std::size_t bit = unit(wire);
-    for (std::size_t k = 0; k < to.size(); ++k) {
-        const std::size_t row = k & bit ? 2 : 0;
-        out[k] = by[row] * to[k & ~bit] + by[row + 1] * to[k | bit];
-    }
-    return out;
-}
-
-State with_phase(State to, Mask wires, Mask values, double angle) {
-    for (std::size_t k = 0; k < to.size(); ++k)
-        if ((k & wires) == values) to[k] *= std::polar(1.0, angle);
-    return to;
-}
 
 State applied(const Segment& segment, const State& to) {
     const State matrix = segment.dense();

@@ -1,0 +1,31 @@
+// What turns and joint phases of wires do to states, by definition.
+#pragma once
+
+#include "planner/form/clusters/segment.hpp"
+#include "planner/form/naive.test.hpp"
+
+namespace qx::form::naive {
+
+inline Matrix2 drawn_turn(Drawn& drawn) {
+    const double a = drawn.angle(), b = drawn.angle(), c = drawn.angle();
+    const Complex first = std::cos(a) * std::polar(1.0, b), second = std::sin(a) * std::polar(1.0, c);
+    return {first, -std::conj(second), second, std::conj(first)};
+}
+
+inline State turned(const State& to, int wire, const Matrix2& by) {
+    State out(to.size());
+    const std::size_t bit = unit(wire);
+    for (std::size_t k = 0; k < to.size(); ++k) {
+        const std::size_t row = k & bit ? 2 : 0;
+        out[k] = by[row] * to[k & ~bit] + by[row + 1] * to[k | bit];
+    }
+    return out;
+}
+
+inline State with_phase(State to, Mask wires, Mask values, double angle) {
+    for (std::size_t k = 0; k < to.size(); ++k)
+        if ((k & wires) == values) to[k] *= std::polar(1.0, angle);
+    return to;
+}
+
+}  // namespace qx::form::naive
