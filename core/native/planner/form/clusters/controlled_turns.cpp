@@ -127,7 +127,6 @@ class WithoutControls {
     }
     void take(int wire, int control, bool value, double by, std::size_t from, std::size_t to) {
         const auto& own = on_wire_[static_cast<std::size_t>(wire)];
-        controls_ |= unit(control);
         for (std::size_t k = from; k <= to; ++k)
             if (is_turn(given_.all[own[k]]))
                 done_[own[k]] = {wire, control, phases_of(given_.all[own[k]], control, wire)[value], identity2};
@@ -138,7 +137,6 @@ class WithoutControls {
     std::vector<std::vector<Index>> on_wire_;
     std::vector<std::vector<int>> frames_;  // of each piece on a wire; two have the same if nothing turns it between
     std::vector<Done> done_;
-    Mask controls_ = 0;
 };
 
 }  // namespace
