@@ -129,10 +129,7 @@ void Clusters::read(const ReadRotation& rotation, Index number) {
 void Clusters::add(Piece piece) {
     if (!piece.joins()) {
         finish(piece.wires);
-        if (piece.kind != Piece::turn) return put(std::move(piece));
-        Matrix2& carried = made_.carried(lowest(piece.wires));
-        carried = piece.before[0] * carried;
-        return;
+        return put(std::move(piece));
     }
     const auto meets = [&](const Cluster& one) { return (one.wires & piece.wires) != 0; };
     for (;;) {

@@ -54,10 +54,8 @@ class WithoutControls {
     // Looks at all wires; returns whether anything was found.
     bool run() {
         bool found = false;
-        for (std::size_t wire = 0; wire < on_wire_.size(); ++wire) {
-            if (controls_ >> wire & 1) continue;  // phases of it have changed
+        for (std::size_t wire = 0; wire < on_wire_.size(); ++wire)
             for (std::size_t from = 0; from < on_wire_[wire].size(); ++from) found |= look(static_cast<int>(wire), from);
-        }
         return found;
     }
     Pieces result(bool zeros, std::size_t& parts) const {

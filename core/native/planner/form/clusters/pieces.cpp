@@ -30,6 +30,11 @@ void Pieces::put(Piece piece, bool uses_zeros) {
     if (piece.kind == Piece::block) return put_block(std::move(piece));
     if (piece.kind == Piece::pair) return put_pair(std::move(piece));
     if (piece.kind == Piece::swap) return put_swap(std::move(piece));
+    if (piece.kind == Piece::turn) {
+        Matrix2& own = carried(lowest(piece.wires));
+        own = piece.before[0] * own;
+        return;
+    }
     if (piece.kind == Piece::rotation) {
         each(piece.wires, [&](int wire) {
             if (!is_identity(carried(wire))) all.push_back({Piece::turn, unit(wire), 0, 0, {carried(wire)}});
