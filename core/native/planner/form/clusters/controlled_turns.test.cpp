@@ -82,3 +82,19 @@ TEST_CASE("a turn under a control that is undone has none, and phases between ar
         CHECK(made.all[0].wires == 0b111);
     }
 }
+
+TEST_CASE("a phase is not undone twice, as a turn of each of its wires") {
+    Drawn drawn(2, wires);
+    const State state = drawn.state();
+    const Matrix2 flip{0, 1, 1, 0};
+    Pieces given(wires, false);
+    for (const int flipped : {1, 0, 2}) {
+        put(given, 0b11, 0b11, 3.14159265358979323846, false, 0, identity2);
+        given.carried(flipped) = flip * given.carried(flipped);
+    }
+    std::size_t parts = 0;
+    const State expected = applied(given, state);
+    Pieces made = without_controls(given, false, parts);
+    CHECK(made.all.size() == 1);
+    CHECK(naive::distance(applied(made, state), expected) < 1e-12);
+}
