@@ -59,9 +59,7 @@ class WrittenMatrices:
     numbers: Complex
 
     @classmethod
-    def of(
-        cls, gates: NDArray[np.int64], entries: Complex, conditions: list[Condition], place: int
-    ) -> WrittenMatrices:
+    def of(cls, gates: NDArray[np.int64], entries: Complex, conditions: list[Condition], place: int) -> WrittenMatrices:
         """Return those of gates as native code writes them; place: that of the first number among the operands.
 
         conditions: those of all gates, one behind the other; a matrix has them on single wires.
