@@ -14,7 +14,7 @@ from planning.form.test_written_pairs import ops, pair
 from benchmarks.forms import transpiled
 from benchmarks.gates import Gate, Matrix, haar
 from qsim_ex import thresholds
-from qsim_ex.circuit.ops import Entry, Known
+from qsim_ex.circuit.ops import Entry
 from qsim_ex.planning.written.out import WrittenCircuit
 
 H = np.array([[1, 1], [1, -1]]) / np.sqrt(2)
