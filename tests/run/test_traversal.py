@@ -108,6 +108,30 @@ def test_shots_do_not_depend_on_how_many_states_there_is_room_for(
     assert found.facts["rows"] <= 2 * max(rows, 4)
 
 
+@pytest.mark.parametrize("channel", ["damping", "kraus"])
+def test_states_are_copied_together_for_a_question(channel: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where states fill all rows, those that a few shots ask about are still copied at once and not in turn."""
+    monkeypatch.setattr("qsim_ex.run.methods.trajectories._enabled", False)
+    damping = noise.amplitude_damping(0.2)
+    turned = np.asarray(damping) @ np.array([[1, 1], [1, -1]]) / np.sqrt(2)
+    channels = {"damping": damping, "kraus": turned}  # by populations, and by density matrices
+    builder = CircuitBuilder(3)
+    for k in range(30):
+        builder.gate("ry", [k % 3], 0.4 + k).gate("cx", [k % 3, (k + 1) % 3])
+        builder.channel(channels[channel], [(k + 1) % 3]).channel(channels[channel], [k % 3])
+    copies: list[int] = []
+    take = Batch.take
+
+    def counted(batch: Batch, rows: Any) -> Batch:
+        copies.append(len(rows))
+        return take(batch, rows)
+
+    with patch.object(Batch, "take", counted):
+        found = Simulator(device="cpu").run_batch(builder.build(), observables=STRINGS[:1], trajectories=200, seeds=1)
+    assert found.facts["branch_points"] > 20
+    assert len(copies) <= 3 * 60, "at most one for each channel, and some where states divide"
+
+
 def test_explain_says_what_is_left_to_chance() -> None:
     """`explain` says how often the state is asked on the way, and how shots share states."""
     builder = CircuitBuilder(3, 3).gate("h", [0]).channel(noise.depolarizing(0.1), [0]).gate("cx", [0, 1])

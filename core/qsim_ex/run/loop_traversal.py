@@ -138,7 +138,7 @@ class LoopTraversal(GroupTraversal[_BranchGroup]):
         else:
             machine.synchronize()
             inputs = replace(self._inputs, rounds=group.place) if group.place else self._inputs
-            room = max(1, machine.rows - self._held() - group.states.rows)
+            room = machine.rows  # beside them: memory holds twice as many states as there are rows
         branches = Decider(inputs, group.states, self._catch_up, room)(point, group.branches)
         if point.records:
             branches = self._history.write(point.records, branches)

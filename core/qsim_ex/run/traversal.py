@@ -289,8 +289,8 @@ class BranchTraversal:
         if branches.decided > node:
             return branches
         self._way.machine.synchronize()
-        room = self._way.machine.rows - self._held() - states.rows
-        return Decider(self._inputs, states, self._catch_up, max(1, room))(point, branches)
+        room = self._way.machine.rows  # beside them: memory holds twice as many states as there are rows
+        return Decider(self._inputs, states, self._catch_up, room)(point, branches)
 
     def _catch_up(self, states: States, choices: Sequence[Choice], branches: Branches) -> None:
         """Apply choices that the next segment would apply."""
