@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from support.planted import on_the_cpu
 
-from tools.faults import forms
+from tools.faults import forms, planted, rewrites
 from tools.fuzz.kinds import drawn
 from tools.fuzz.run import outcome_of
 
@@ -57,12 +57,13 @@ def test_wires_that_a_transpiler_lets_change_places_are_moved() -> None:
     assert after.expectation_value(Pauli(bases._letters(letters, place)[::-1])) == pytest.approx(value)
 
 
-@pytest.mark.parametrize("name", forms.FAULTS)
-def test_a_fault_of_native_code_can_be_planted(name: str) -> None:
-    """The line that a fault of the campaign changes stands once in its source."""
-    assert forms.FAULTS[name].planted().count(forms.FAULTS[name].right) == 0
+@pytest.mark.parametrize("fault", [*forms.FAULTS.values(), *rewrites.FAULTS.values()], ids=[*forms.FAULTS, *rewrites.FAULTS])
+def test_a_fault_of_native_code_can_be_planted(fault: planted.Fault) -> None:
+    """The line that a fault of a campaign changes stands once in its source."""
+    assert fault.planted().count(fault.right) == 0
 
 
 def test_nothing_is_found_without_a_fault() -> None:
     """The search that has to find planted faults finds nothing where there is none."""
-    assert forms.first(5) is None
+    assert planted.first(5, forms.KIND) is None
+    assert planted.first(5, rewrites.KIND) is None

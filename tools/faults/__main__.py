@@ -4,6 +4,7 @@
     python -m tools.faults memory --count 50         # so many buffers of NumPy refused to each kind of run
     python -m tools.faults disks                     # truncated checkpoints, killed writers, disks that fill
     python -m tools.faults forms --count 5000        # faults in native code of forms, found within so many circuits
+    python -m tools.faults rewrites --count 2000     # the same in native code that rewrites work
 
 Prints a line for each kind of run, and returns 1 if anything was wrong.
 """
@@ -42,23 +43,35 @@ def disks(_count: int, _seed: int, kind: str) -> tuple[Counter[str], list[str]]:
     return KINDS[kind]()
 
 
-def forms(count: int, seed: int, kind: str) -> tuple[Counter[str], list[str]]:
+def forms(count: int, _seed: int, kind: str) -> tuple[Counter[str], list[str]]:
     """Plant a fault into native code that finds or writes forms."""
-    from tools.faults.forms import search
+    from tools.faults.forms import FAULTS, KIND
+    from tools.faults.planted import search
 
-    return search(count, seed, kind)
+    return search(count, kind, FAULTS[kind], KIND)
+
+
+def rewrites(count: int, _seed: int, kind: str) -> tuple[Counter[str], list[str]]:
+    """Plant a fault into native code that rewrites work."""
+    from tools.faults.planted import search
+    from tools.faults.rewrites import FAULTS, KIND
+
+    return search(count, kind, FAULTS[kind], KIND)
+
+
+CAMPAIGNS = {"signals": signals, "memory": memory, "disks": disks, "forms": forms, "rewrites": rewrites}
 
 
 def main() -> int:
     """Run one campaign."""
     parser = argparse.ArgumentParser(prog="python -m tools.faults", description=__doc__)
-    parser.add_argument("campaign", choices=["signals", "memory", "disks", "forms"])
+    parser.add_argument("campaign", choices=[*CAMPAIGNS])
     parser.add_argument("--count", type=int, default=50)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--only", default="", help="kinds whose name begins so")
     given = parser.parse_args()
     check_the_definition()
-    campaign = {"signals": signals, "memory": memory, "disks": disks, "forms": forms}[given.campaign]
+    campaign = CAMPAIGNS[given.campaign]
     kinds = [kind for kind in _kinds(given.campaign) if kind.startswith(given.only)]
     total, wrong = Counter[str](), 0
     for kind in kinds:
@@ -84,6 +97,10 @@ def _kinds(campaign: str) -> list[str]:
         from tools.faults.forms import FAULTS
 
         return list(FAULTS)
+    if campaign == "rewrites":
+        from tools.faults import rewrites as planted
+
+        return list(planted.FAULTS)
     return list(RUNS)
 
 

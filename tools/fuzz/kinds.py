@@ -42,6 +42,7 @@ ENGINE = (
     "loops",
     "ranks",
     "linear",
+    "words",
     "stabilizer",
     "forms",
     "copies",
