@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import ast
 import re
+from collections.abc import Iterator
 from dataclasses import asdict, fields
 from random import Random
 
@@ -117,3 +119,25 @@ def test_native_code_has_the_rows_in_this_order() -> None:
     header = (ROOT / "core" / "native" / "thresholds" / "table.hpp").read_text(encoding="utf-8")
     listed = header[header.index("#define QX_THRESHOLDS") : header.index("struct Thresholds")]
     assert re.findall(r"row\((\w+)\)", listed) == [field.name for field in fields(Native)]
+
+
+def asked_once(node: ast.AST) -> Iterator[ast.Attribute]:
+    """Yield where `thresholds.now` stands outside of the bodies of functions, which run each time they are called."""
+    if isinstance(node, ast.Attribute) and node.attr == "now" and getattr(node.value, "id", "") == "thresholds":
+        yield node
+    for name, value in ast.iter_fields(node):
+        if name == "body" and isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
+            continue
+        for inner in value if isinstance(value, list) else [value]:
+            if isinstance(inner, ast.AST):
+                yield from asked_once(inner)
+
+
+def test_no_number_is_kept_from_before() -> None:
+    """Neither a module, nor a class, nor a default argument has a number that a threshold was when it was loaded."""
+    assert len(list(asked_once(ast.parse("def f(a=thresholds.now.x):\n    return thresholds.now.x")))) == 1
+    folders = ("core/qsim_ex", "qsim_ex_provider", "qsim_ex_cirq", "qsim_ex_pennylane")
+    sources = [file for folder in folders for file in (ROOT / folder).rglob("*.py")]
+    kept = [file.name for file in sources for _ in asked_once(ast.parse(file.read_text(encoding="utf-8")))]
+    assert len(sources) > 200
+    assert kept == []

@@ -17,6 +17,8 @@ from support.states import random_state
 
 from qsim_ex import CircuitBuilder, Simulator, thresholds
 from qsim_ex.comm import gathering
+from qsim_ex.kernels.cuda.compile import policy
+from qsim_ex.precision import DOUBLE
 from qsim_ex.run.tried import Tried
 from qsim_ex.steps import Layout, Levels
 from tools.fuzz.run import Tally
@@ -105,6 +107,11 @@ def compared() -> None:
         known.is_time(interprets=True)
 
 
+def on_disk() -> None:
+    """Ask whether a run gains by a kernel that is on disk."""
+    policy.loads(28, DOUBLE)
+
+
 @pytest.mark.parametrize(
     ("work", "rows"),
     [
@@ -112,6 +119,7 @@ def compared() -> None:
         (mapped, {"mapped_piece_bytes": (16, 1 << 30)}),
         (gathered, {"first_bytes": (30, 1 << 20)}),
         (compared, {"settled_microseconds": (0, 1 << 30)}),
+        (on_disk, {"loaded_microseconds": (0, 1 << 30)}),
     ],
 )
 def test_what_no_case_comes_to(work: Callable[[], None], rows: dict[str, tuple[int, int]]) -> None:

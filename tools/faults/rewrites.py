@@ -19,12 +19,12 @@ FAULTS = {
         "trial.cpp", "return size_of(one - other) <=", "return std::min(size_of(one - other), size_of(one + other)) <="
     ),
     "phases before a pair": _fault(
-        "rotate.cpp", "before = before || !Trial::same(a * c, b * d);", "before = before || !Trial::same(a * d, b * c);"
+        "rotate.cpp", "before = before || !Trial::same(a * c, b * d);", "before = before || !Trial::same(a * c, -(b * d));"
     ),
     "phases behind a pair": _fault(
         "rotate.cpp", "after = after || !Trial::same(a * b, c * d);", "after = after || !Trial::same(a, d);"
     ),
-    "a pair that is not transposed": _fault("rotate.cpp", "imaginary && needed.after ? transposed : entries", "entries"),
+    "a pair that is not transposed": _fault("rotate.cpp", "imaginary && needed.after ? transposed", "imaginary && needed.before && needed.after ? transposed"),
     "a conjugated phase of a pair": _fault("rotate.cpp", "numbers + (imaginary ? 5 : 4)", "numbers + 4"),
     "which of a pair's scales": _fault("rotate.cpp", "{0, 2, 1, 3};  // the bits", "{0, 1, 2, 3};  // the bits"),
     # rotations between phases

@@ -68,13 +68,16 @@ def draw_shots(random: Random) -> Case:
     wires = random.choice([1, 2, 2, 3, 3, 4])
     draw = _Draw(random, wires, random.randint(1, 4))
     made = _lines(random, draw)
+    limits: dict[str, int] = {}
     if random.random() < 0.15:  # two parts, which nothing joins
+        limits = {"wires_for_a_number": 1 + wires % 2}
         wires, others = wires + 2, _Draw(random, 2, draw.bits)
         parts = [(draw, dict(enumerate(range(draw.wires)))), (others, {0: wires - 2, 1: wires - 1})]
         made, draw = programs.in_parts(parts, random.randint(2, 6)), _Draw(random, wires, draw.bits)
     lines = (*made, programs.measured(draw))
     readout = draw_readout(random, lines) if random.random() < 0.3 else ()
     ask = {"seed": random.randrange(1 << 40), "readout": readout, "elsewhere": _options(random, wires)}
+    ask["thresholds"] = limits
     return Case("density", wires, draw.bits, lines, _options(random, wires), ask)
 
 

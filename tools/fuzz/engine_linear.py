@@ -29,7 +29,7 @@ KINDS_OF = {
 
 SHAPES = (
     "Shape(tile=4, registers=4, low=1, edge=0, most_blocks=3, dense=2, start=1, item_work=2.0)",
-    "Shape(tile=5, registers=5, low=2, edge=0, most_blocks=3, dense=3, start=2, item_work=2.0, floats=True)",
+    "Shape(tile=5, registers=5, low=2, edge=0, most_blocks=3, dense=3, start=2, item_work=2.0, floats=True, counted=8.0)",
     "Shape(tile=3, registers=2, low=1, edge=0, most_blocks=None, dense=2, start=4)",
     "Shape(tile=5, registers=5, low=2, edge=0, most_blocks=3, dense=3, start=3, balance=4.0)",
 )

@@ -20,9 +20,10 @@ PYTHON = tuple(field.name for field in fields(Thresholds) if field.name != "nati
 NATIVE = tuple(field.name for field in fields(Native))
 
 
-ELSEWHERE = ("window_bytes", "window_copies", "mapped_piece_bytes", "first_bytes", "settled_microseconds")
-"""Thresholds of queues of copies, of a GPU's memory that ranks map, of MPI, and of interpreted sweeps, which no case of
-a CPU comes to; tests meet both sides of each (tests/tools/test_fuzz_sides.py)."""
+ELSEWHERE = ("window_bytes", "window_copies", "mapped_piece_bytes", "first_bytes", "settled_microseconds",
+             "loaded_microseconds")  # fmt: skip
+"""Thresholds of queues of copies, of a GPU's memory that ranks map, of MPI, of interpreted sweeps, and of kernels that
+are on disk, which no case of a CPU comes to; tests meet both sides of each (tests/tools/test_fuzz_sides.py)."""
 
 
 class Asked(int):

@@ -30,7 +30,7 @@ DRAWN: Mapping[str, tuple[int, ...]] = {
     "plan_parts": (1, 2, 3),
     "large_plan": (0, 5),
     "written_microseconds": (0,),
-    "written_nanoseconds": (0,),
+    "written_nanoseconds": (0, 1 << 40),
     "compared_microseconds": (0, 1 << 30),
     "written_percent": (0, 1 << 40),
     "change_microseconds": (0, 1),
@@ -170,7 +170,7 @@ _SELDOM_MET = (
     "pieces_at_once", "divided_pieces", "compared_pieces", "compared_bits", "scheduled_pieces", "parity_candidates",
     "layer_strings", "layers_asked", "layers_looked_at", "items_moved", "selectors",
     "rotations_ahead", "planned_microseconds", "between_microseconds", "gate_nanoseconds",
-    "short_runs", "sooner_microseconds", "beside_microseconds", "worth_percent", "settled_microseconds",
+    "written_nanoseconds", "short_runs", "sooner_microseconds", "beside_microseconds", "worth_percent", "settled_microseconds",
     # of ranks, copies and files
     "group_bytes", "rank_piece_bytes", "direct_bytes", "summed_bytes", "slice_message_bytes", "mapped_bytes",
     "pieces_of_a_part", "reached_at_once", "reached_runs", "rehearsed_slices", "plan_parts", "written_parts",

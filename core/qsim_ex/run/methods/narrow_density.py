@@ -78,11 +78,11 @@ class DensityMachine:
     batched = True
     bytes_moved = 0
     prepare_seconds = 0.0
-    rows = thresholds.now.narrow_bindings
 
     def __init__(self, where: Assignment, table: DensityTable) -> None:
         self.where = where
         self.table = table
+        self.rows = thresholds.now.narrow_bindings
         self.run_seconds = 0.0
 
     def plans_on(self, levels: Levels) -> list[tuple[Plan, ...]]:  # noqa: ARG002

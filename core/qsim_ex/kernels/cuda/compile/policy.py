@@ -61,7 +61,7 @@ def extra_seconds(bits: int, precision: Precision) -> float:
 
 def loads(bits: int, precision: Precision) -> bool:
     """Return whether a run that has to load a sweep's kernel from disk gains by it."""
-    return 1e6 * extra_seconds(bits, precision) > thresholds.now.loaded_microseconds
+    return int(1e6 * extra_seconds(bits, precision)) > thresholds.now.loaded_microseconds
 
 
 def choose(candidates: Sequence[CandidateSweep], precision: Precision, cores: int) -> tuple[bool, ...]:
