@@ -28,10 +28,12 @@ _LIMITS = {"quarter_wires": (0, 0, 16), "run_work": (0, 8, 8, 22)}
 
 
 def draw_words(random: Random) -> Case:
-    """Turns of some wires, a word on them or on some, and a question about the state."""
+    """Turns of all wires, or none, a word on some of them, and a question about the state."""
     wires = random.choice([2, 2, 3, 4, 5])
-    lines = [Line(f"b.gate('ry', [q[{wire}]], {random.uniform(0.3, 2.8)!r})") for wire in range(wires)]
-    lines += [Line(f"b.diagonal(phases({wires}, {random.randrange(50)}), [{_list(range(wires))}])")]
+    lines: list[Line] = []
+    if random.random() < 0.8:  # else all wires are 0 at first
+        lines += [Line(f"b.gate('ry', [q[{wire}]], {random.uniform(0.3, 2.8)!r})") for wire in range(wires)]
+        lines += [Line(f"b.diagonal(phases({wires}, {random.randrange(50)}), [{_list(range(wires))}])")]
     for _ in range(random.choice([1, 1, 2])):
         on = random.sample(range(wires), random.randint(2, min(wires, 3)))
         lines += [Line(_text(gate, on)) for gate in word(random, len(on))]

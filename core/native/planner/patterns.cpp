@@ -2,6 +2,8 @@
 
 #include "planner/patterns.hpp"
 
+#include <algorithm>
+
 namespace qx::plan {
 
 namespace {
@@ -131,10 +133,16 @@ const std::vector<Index>& Patterns::permutation(Index pattern, int size) {
         bool trivial = of.size() == static_cast<std::size_t>(size) * size;
         for (char entry : of) trivial = trivial && (entry == zero || entry == one);
         if (trivial) {
-            to.assign(size, 0);
-            for (int column = 0; column < size; ++column)
-                for (int row = size - 1; row >= 0; --row)
-                    if (of[row * size + column] == one) to[column] = static_cast<Index>(row);
+            constexpr Index nowhere = ~Index{0};
+            to.assign(static_cast<std::size_t>(size), nowhere);
+            std::vector<int> arrive(static_cast<std::size_t>(size), 0);
+            for (int row = 0; row < size; ++row)
+                for (int column = 0; column < size; ++column)
+                    if (of[row * size + column] == one) to[column] = static_cast<Index>(row), ++arrive[row];
+            // Of a projection one value is lost, or two meet: where each value arrives somewhere, and one at each place,
+            // there are as many ones as values.
+            bool each_moves = std::count(to.begin(), to.end(), nowhere) == 0;
+            if (!each_moves || std::count(arrive.begin(), arrive.end(), 1) != size) to.clear();
         }
         known = static_cast<Index>(permutation_.size());
         permutation_.push_back(to);

@@ -60,7 +60,7 @@ class Patterns {
     double mix_work(Index pattern, int size);
     // Multiply-adds per amplitude of a table of phases; a factor of 1 costs nothing.
     double diagonal_work(Index pattern);
-    // Where each value moves to, if there is one matrix [size, size] of zeros and ones alone; else empty.
+    // Where each value moves to, if there is one matrix [size, size] of zeros and ones that is a permutation; else empty.
     const std::vector<Index>& permutation(Index pattern, int size);
     const Relabeling& relabeling(Index pattern, int size);
 

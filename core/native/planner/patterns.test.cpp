@@ -113,6 +113,13 @@ TEST_CASE("a permutation tells where each value moves to") {
     } while (std::next_permutation(to.begin(), to.end()));
 }
 
+TEST_CASE("a matrix of zeros and ones in which two values meet, or one is lost, is no permutation") {
+    Patterns patterns;
+    for (const std::vector<char>& of : {std::vector<char>{one, zero, zero, zero}, {zero, zero, zero, one},
+                                        {one, one, zero, zero}, {one, zero, one, zero}, {one, one, one, one}})
+        CHECK(patterns.permutation(patterns.of({of.data(), of.size()}), 2).empty());
+}
+
 TEST_CASE("affine finds exactly the permutations of values that permute and flip bits") {
     for (const int bits : {1, 2, 3}) {
         const Index size = Index{1} << bits;

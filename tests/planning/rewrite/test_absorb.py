@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from planning.test_drawn_plans import does_what_it_says
 
 from qsim_ex import CircuitBuilder
 from qsim_ex.circuit.circuit import Circuit
+from qsim_ex.circuit.ops import Op, When, pattern
 from qsim_ex.planning.cost.summary import summary
 from qsim_ex.planning.planner import make_plan
 from qsim_ex.precision import SINGLE
@@ -47,3 +49,12 @@ def simulate_bits(circuit: Circuit) -> int:
         for wire, bit in zip(op.mixes, new, strict=True):
             value = value & ~(1 << wire) | bit << wire
     return value
+
+
+@pytest.mark.parametrize("when", [When(0, 0), When(2, 2)], ids=["always", "under a condition"])
+@pytest.mark.parametrize("of", ["1000", "0001", "1100", "1010", "1111", "1001", "0110", "0100"])
+def test_zeros_and_ones_are_a_permutation_only_if_no_value_is_lost(of: str, when: When) -> None:
+    """An operation of zeros and ones that is not unitary, as a projection, does what its matrix says."""
+    op = Op((0,), (), when, pattern(of), 2, "projection", unitary=False)
+    circuit = Circuit(2, 0, (op,), np.array([[0, 1, *map(int, of)]], dtype=np.complex128))
+    assert does_what_it_says(make_plan(circuit.instructions, 2, Layout.identity(2), SHAPE), circuit, 0)

@@ -40,6 +40,8 @@ bool Eighths::turned(const Piece& piece, Turned& out) const {
         if (entry[k] < 0) return false;
     }
     out = {(entry[2] - entry[0]) & (turn - 1), (entry[1] - entry[0]) & (turn - 1), entry[0]};
+    // Of other matrices, which no gate has, `number` would not find all phases: products of two entries of iH are real.
+    if (out.gamma && (out.gamma | out.alpha | out.beta) % (turn / 2)) return false;
     return (entry[0] + out.alpha + out.beta + turn / 2 - entry[3]) % turn == 0;
 }
 

@@ -26,7 +26,7 @@ class Eighths {
   public:
     Eighths(PlanContext& context, CoefficientProgram& program) : context_(context), program_(program) {}
 
-    // Finds what a piece is as an H between phases; returns whether it is one.
+    // Finds what a piece is as an H between phases; returns whether it is one, and has the numbers of these phases.
     bool turned(const Piece& piece, Turned& out) const;
     // Whether a piece is phases of which all are known.
     bool known(const Piece& piece) const;

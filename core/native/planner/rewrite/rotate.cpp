@@ -109,6 +109,8 @@ struct Block {
 // Whether imaginary rotations need phases before them, and behind them, to be the blocks of a matrix. For a block
 // [a, b; c, d] it is cd = e^{2i alpha} ab and bd = e^{2i beta} ac, and d = e^{i(alpha + beta)} a. So where alpha and beta
 // are multiples of pi, a sign may be left; one is as good before the rotation as behind it, whose sine changes its sign.
+// What holds at all draws holds for all numbers, and no entry is 0 for all numbers (`direction`): so it holds also where
+// cosine or sine are 0, and for unitary numbers either comparison says that the rotation is imaginary.
 struct Phases {
     bool before = false, after = false;
 
