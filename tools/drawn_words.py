@@ -71,7 +71,7 @@ def _gate(random: Random, name: str, wires: Sequence[int], controls: Sequence[in
 
 
 def _pairs(random: Random, wires: list[int]) -> list[Gate]:
-    """Turns about strings of one family, and Clifford gates that keep it; with a control on another wire here and there."""
+    """Turns about strings of one family, and Clifford gates that keep it; with a control here and there."""
     pair, family = wires[:2], random.choice([0, 1, 2, 2, 2])
     found: list[Gate] = []
     for _ in range(random.choice([1, 1, 1, 2, 3])):
@@ -79,11 +79,15 @@ def _pairs(random: Random, wires: list[int]) -> list[Gate]:
     for _ in range(random.choice([0, 1, 1, 2, 3])):
         more = _kept(random, family, pair)
         if random.random() < 0.4:
-            more = _turn(random, random.choice(STRINGS[family]), pair, random.choice([None, random.randint(-4, 4) * pi / 2]))
+            more = _turn(
+                random, random.choice(STRINGS[family]), pair, random.choice([None, random.randint(-4, 4) * pi / 2])
+            )
         at = random.choice([0, len(found)])  # a turn stays whole
         found[at:at] = more
     if len(wires) > 2 and random.random() < 0.2:
-        found.insert(random.choice([0, len(found)]), _gate(random, random.choice(["z", "p", "x", "h"]), pair[:1], wires[2:3]))
+        found.insert(
+            random.choice([0, len(found)]), _gate(random, random.choice(["z", "p", "x", "h"]), pair[:1], wires[2:3])
+        )
     return found
 
 
@@ -105,7 +109,9 @@ def _turn(random: Random, string: str, pair: Sequence[int], angle: float | None)
 
 def _kept(random: Random, family: int, pair: Sequence[int]) -> list[Gate]:
     """A Clifford gate after which there are still two matrices of a family."""
-    kinds = ["z", "z", "z", "s", "sdg", "cz", "flip", "both"] + (["swap", "iswap"] if family == 2 else ["flip", "cx", "h"])
+    kinds = ["z", "z", "z", "s", "sdg", "cz", "flip", "both"] + (
+        ["swap", "iswap"] if family == 2 else ["flip", "cx", "h"]
+    )
     name = random.choice(kinds)
     on = (pair[1], pair[0])[::-1] if family == 1 else (pair[1], pair[0])  # a control, and the bit that is mixed
     match name:
@@ -135,7 +141,9 @@ def _flips(random: Random, wires: list[int]) -> list[Gate]:
     for _ in range(random.randint(0, 4)):
         name = random.choice(["s", "sdg", "z", "t", "x", "cx", "cx", "cz", "rz", "cp"])
         if name in ("cx", "cz", "cp"):
-            between.append(_eighth(random, name, (random.choice(others), on) if random.random() < 0.8 else (on, others[0])))
+            between.append(
+                _eighth(random, name, (random.choice(others), on) if random.random() < 0.8 else (on, others[0]))
+            )
         else:
             between.append(_eighth(random, name, (on if random.random() < 0.7 else random.choice(others),)))
     return [Gate(ends[0], (on,)), *between, Gate(ends[-1], (on,))]

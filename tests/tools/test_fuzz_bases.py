@@ -57,7 +57,9 @@ def test_wires_that_a_transpiler_lets_change_places_are_moved() -> None:
     assert after.expectation_value(Pauli(bases._letters(letters, place)[::-1])) == pytest.approx(value)
 
 
-@pytest.mark.parametrize("fault", [*forms.FAULTS.values(), *rewrites.FAULTS.values()], ids=[*forms.FAULTS, *rewrites.FAULTS])
+@pytest.mark.parametrize(
+    "fault", [*forms.FAULTS.values(), *rewrites.FAULTS.values()], ids=[*forms.FAULTS, *rewrites.FAULTS]
+)
 def test_a_fault_of_native_code_can_be_planted(fault: planted.Fault) -> None:
     """The line that a fault of a campaign changes stands once in its source."""
     assert fault.planted().count(fault.right) == 0

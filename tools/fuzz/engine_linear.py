@@ -29,10 +29,13 @@ KINDS_OF = {
 
 SHAPES = (
     "Shape(tile=4, registers=4, low=1, edge=0, most_blocks=3, dense=2, start=1, item_work=2.0)",
-    "Shape(tile=5, registers=5, low=2, edge=0, most_blocks=3, dense=3, start=2, item_work=2.0, floats=True, counted=8.0)",
+    "Shape(tile=5, registers=5, low=2, edge=0, most_blocks=3, dense=3, start=2, item_work=2.0, floats=True, counted=8)",
     "Shape(tile=3, registers=2, low=1, edge=0, most_blocks=None, dense=2, start=4)",
     "Shape(tile=5, registers=5, low=2, edge=0, most_blocks=3, dense=3, start=3, balance=4.0)",
 )
+
+_COMPARING = 1
+"""Which of these compares plans, of states of any size."""
 
 _KEPT = ("precision", "threads")
 """Options that leave a state in one piece."""
@@ -77,8 +80,10 @@ def draw_linear(random: Random, *, far: bool = False) -> Case:
         **case.ask,
         **{name: value for name, value in plain.items() if name in case.ask},
         "of": kind,
-        "shape": random.randrange(len(SHAPES)),
+        "shape": (shape := random.randrange(len(SHAPES))),
     }
+    if shape == _COMPARING:
+        ask["thresholds"] = {"compared_bits": 0}
     return Case("far" if far else "linear", case.wires, case.bits, tuple(lines), options, ask)
 
 

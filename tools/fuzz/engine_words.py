@@ -1,7 +1,7 @@
 """The kind about words: short circuits that reach every matrix of the rules of rewriting, on machines like GPUs.
 
-A machine whose items cost nothing beside their arithmetic has rotations between phases in place of complex matrices, and
-one whose smallest states count as large joins runs of gates. Real machines do both from 19 wires on.
+A machine whose items cost nothing beside their arithmetic has rotations between phases in place of complex matrices,
+and one whose smallest states count as large joins runs of gates. GPUs do both from 19 wires on.
 """
 
 from __future__ import annotations

@@ -170,7 +170,8 @@ _SELDOM_MET = (
     "pieces_at_once", "divided_pieces", "compared_pieces", "compared_bits", "scheduled_pieces", "parity_candidates",
     "layer_strings", "layers_asked", "layers_looked_at", "items_moved", "selectors",
     "rotations_ahead", "planned_microseconds", "between_microseconds", "gate_nanoseconds",
-    "written_nanoseconds", "short_runs", "sooner_microseconds", "beside_microseconds", "worth_percent", "settled_microseconds",
+    "written_nanoseconds", "written_rotations", "short_runs", "sooner_microseconds", "beside_microseconds",
+    "worth_percent", "settled_microseconds",
     # of ranks, copies and files
     "group_bytes", "rank_piece_bytes", "direct_bytes", "summed_bytes", "slice_message_bytes", "mapped_bytes",
     "pieces_of_a_part", "reached_at_once", "reached_runs", "rehearsed_slices", "plan_parts", "written_parts",
@@ -183,6 +184,7 @@ _SELDOM_MET = (
 
 _OFTEN = {
     **dict.fromkeys(_SELDOM_MET, 0.3),
+    **dict.fromkeys(("compared_pieces", "compared_bits", "marginal_group", "halved_qubits"), 0.6),
     **dict.fromkeys(("quarter_wires", "gates_at_once", "native_instructions"), 0.7),
 }
 """How likely others are drawn for those that most circuits meet, or few; for all others it is a tenth."""
@@ -201,8 +203,23 @@ WRITTEN = {
 }
 """Those with which what is written out of a form runs in place of its circuit."""
 
+BETWEEN = WRITTEN | {
+    "planned_microseconds": 1,
+    "between_microseconds": 1,
+    "short_runs": 0,
+    "worth_percent": 0,
+    "written_percent": 100,
+    "change_microseconds": 1 << 30,
+    "gates_of_a_rotation": 1,
+}
+"""Those with which a first run looks at what is written between gates, and for clusters, and may give it up."""
+
+_WRITTEN, _BETWEEN = 0.1, 0.05
+"""How likely these are drawn."""
+
 
 def drawn(random: Random) -> dict[str, int]:
-    """Some of the numbers, each with another value than its own; now and then all of `WRITTEN`."""
+    """Some of the numbers, each with another value than its own; now and then all of `WRITTEN`, or of `BETWEEN`."""
     found = {name: random.choice(of) for name, of in DRAWN.items() if random.random() < _OFTEN.get(name, 0.1)}
-    return found | (WRITTEN if random.random() < 0.15 else {})
+    chosen = random.random()
+    return found | (WRITTEN if chosen < _WRITTEN else BETWEEN if chosen < _WRITTEN + _BETWEEN else {})

@@ -1,4 +1,4 @@
-"""Plans of drawn words, short circuits that reach every matrix of the rules of rewriting, do what their circuits say."""
+"""Plans of words, short circuits that reach every matrix of the rules of rewriting, do what their circuits say."""
 
 from __future__ import annotations
 
@@ -6,10 +6,11 @@ from collections.abc import Iterator
 from dataclasses import replace
 from random import Random
 
+import numpy as np
 import pytest
 from planning.test_drawn_plans import does_what_it_says
 
-from qsim_ex import thresholds
+from qsim_ex import reference, thresholds
 from qsim_ex.circuit.builder import CircuitBuilder
 from qsim_ex.circuit.circuit import Circuit
 from qsim_ex.planning.planner import make_plan
@@ -29,7 +30,11 @@ def drawn(number: int) -> tuple[Plan, Circuit]:
     wires = random.choice([1, 2, 2, 2, 2, 3, 3, 4])
     limits = {"quarter_wires": random.choice([0, 0, 16]), "run_work": random.choice([0, 8, 8, 22])}
     if random.random() < 0.2:
-        limits |= {"window": random.choice([1, 3]), "looked_at": random.choice([1, 4]), "parities": random.choice([1, 2])}
+        limits |= {
+            "window": random.choice([1, 3]),
+            "looked_at": random.choice([1, 4]),
+            "parities": random.choice([1, 2]),
+        }
     shape = replace(SHAPE, item_work=random.choice([0.0, 0.0, 0.0, 0.0, 2.0]), relabels=random.random() < 0.9)
     if random.random() < 0.2:
         shape = replace(shape, left_out=tuple(random.sample(rules(), 1)))
@@ -53,3 +58,34 @@ def wrong(numbers: range) -> Iterator[int]:
 def test_words_keep_their_meaning(batch: int) -> None:
     """The plan of each word ends in the state of the definitions, from any state that it may begin with."""
     assert next(wrong(range(batch * WORDS, (batch + 1) * WORDS)), None) is None
+
+
+def products(matrix: np.ndarray, apart: int) -> str:
+    """Return which products of entries agree in both matrices on a bit that are all of a matrix on two; "" for others.
+
+    apart: by what the values differ that each of the two mixes.
+    """
+    values = [(low, low ^ apart) for low in range(4) if low < low ^ apart]
+    blocks = [matrix[np.ix_(pair, pair)] for pair in values]
+    inside = np.zeros((4, 4), dtype=bool)
+    for pair in values:
+        inside[np.ix_(pair, pair)] = True
+    if np.abs(matrix[~inside]).max() > 1e-9 or np.abs(matrix[inside]).min() < 1e-3:
+        return ""
+    entries = np.array([block.reshape(-1) for block in blocks]).T
+    a, b, c, d = entries
+    found = {"columns": (a * c, b * d), "rows": (a * b, c * d), "signs": (a, d), "other signs": (a, -d)}
+    return " ".join(name for name, (one, other) in found.items() if np.abs(one - other).max() < 1e-9)
+
+
+def test_words_reach_all_kinds_of_pairs() -> None:
+    """Of few words some are two matrices that need phases on one side, on none, and on none but for a sign."""
+    seen = set()
+    for number in range(WORDS):
+        _, circuit = drawn(number)
+        if circuit.num_qubits == 2:
+            columns = [reference.simulate(circuit, column) for column in np.eye(4, dtype=np.complex128)]
+            seen |= {(apart, products(np.array(columns).T, apart)) for apart in (1, 2, 3)}
+    for kind in ("columns", "rows", "columns rows signs", "columns rows other signs"):
+        assert (3, kind) in seen, kind
+    assert {apart for apart, kind in seen if kind} == {1, 2, 3}
