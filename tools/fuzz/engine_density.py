@@ -70,7 +70,7 @@ def draw_shots(random: Random) -> Case:
     made = _lines(random, draw)
     limits: dict[str, int] = {}
     if random.random() < 0.15:  # two parts, which nothing joins
-        limits = {"wires_for_a_number": 1 + wires % 2}
+        limits = {"wires_for_a_number": 1}
         wires, others = wires + 2, _Draw(random, 2, draw.bits)
         parts = [(draw, dict(enumerate(range(draw.wires)))), (others, {0: wires - 2, 1: wires - 1})]
         made, draw = programs.in_parts(parts, random.randint(2, 6)), _Draw(random, wires, draw.bits)

@@ -115,8 +115,11 @@ TEST_CASE("a permutation tells where each value moves to") {
 
 TEST_CASE("a matrix of zeros and ones in which two values meet, or one is lost, is no permutation") {
     Patterns patterns;
-    for (const std::vector<char>& of : {std::vector<char>{one, zero, zero, zero}, {zero, zero, zero, one},
-                                        {one, one, zero, zero}, {one, zero, one, zero}, {one, one, one, one}})
+    for (const std::vector<char>& of : {std::vector<char>{one, zero, zero, zero},
+                                        {zero, zero, zero, one},
+                                        {one, one, zero, zero},
+                                        {one, zero, one, zero},
+                                        {one, one, one, one}})
         CHECK(patterns.permutation(patterns.of({of.data(), of.size()}), 2).empty());
 }
 

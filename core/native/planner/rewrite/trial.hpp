@@ -26,8 +26,8 @@ struct Trial {
     // Multiplies by a matrix of the same size from the left, with exact zeros where sums cancel, and scales the product so
     // that it stays a number.
     void multiply(const Trial& left, int size);
-    // Returns whether numbers are equal, but for rounding. Products of as many entries of one trial, if they are equal at all
-    // draws, are so for all numbers: entries are polynomials up to a common scale.
+    // Returns whether numbers are equal, but for rounding. Products of as many entries of one trial, if they are equal at
+    // all draws, are so for all numbers: entries are polynomials up to a common scale.
     static bool same(Number one, Number other);
     // Returns whether nothing is drawn in it.
     bool is_known(int entries) const { return std::equal(entry[0], entry[0] + entries, entry[1]); }
