@@ -214,12 +214,16 @@ BETWEEN = WRITTEN | {
 }
 """Those with which a first run looks at what is written between gates, and for clusters, and may give it up."""
 
-_WRITTEN, _BETWEEN = 0.1, 0.05
-"""How likely these are drawn."""
+SHORT = WRITTEN | {"written_microseconds": 1, "written_nanoseconds": 1 << 40}
+"""Those with which each gate is found to take too little time."""
+
+_SETS = (WRITTEN, WRITTEN, BETWEEN, SHORT)
+_LIKELY = 0.15
+"""How likely one of these sets is drawn."""
 
 
 def drawn(random: Random) -> dict[str, int]:
-    """Some of the numbers, each with another value than its own; now and then all of `WRITTEN`, or of `BETWEEN`."""
+    """Some of the numbers, each with another value than its own; now and then one of the sets above."""
     found = {name: random.choice(of) for name, of in DRAWN.items() if random.random() < _OFTEN.get(name, 0.1)}
-    chosen = random.random()
-    return found | (WRITTEN if chosen < _WRITTEN else BETWEEN if chosen < _WRITTEN + _BETWEEN else {})
+    chosen = random.random() / _LIKELY
+    return found | (_SETS[int(chosen * len(_SETS))] if chosen < 1 else {})
