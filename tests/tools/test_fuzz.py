@@ -267,6 +267,7 @@ def test_without_frameworks_the_engine_is_fuzzed(monkeypatch: pytest.MonkeyPatch
                 "stabilizer",
                 "form",
                 "written",
+                "words",
                 "rehearsed",
                 "swaps",
                 "gradient",

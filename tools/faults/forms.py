@@ -48,8 +48,8 @@ FAULTS = {
     ),
     "a wire that is not touched": Fault(
         "clusters/pieces.cpp",
-        "piece.values = piece.wires;\n    untouched_ &= ~piece.wires;",
-        "piece.values = piece.wires;",
+        "piece.values = piece.wires;\n    }\n    untouched_ &= ~piece.wires;",
+        "piece.values = piece.wires;\n    }",
     ),
     # ends
     "an end without a quarter turn": Fault(
