@@ -168,6 +168,9 @@ BAD: dict[str, tuple[Callable[[Simulator, Circuit], Any], type[Exception], str]]
     "memory": (
         lambda _, c: Simulator(device="cpu", max_memory=100).run_batch(c), errors.OutOfMemory, "512 bytes",
     ),
+    "more shots than memory": (
+        lambda s, c: s.run_batch(c, shots=10**15), errors.OutOfMemory, "sample of 10{15} shots.*fewer at a time",
+    ),
 }  # fmt: skip
 
 

@@ -72,10 +72,10 @@ def _most(room: int) -> str:
     return " or ".join(f"{wires} wires in {name}" for name, wires in most.items())
 
 
-def require_on_host(what: str, needed: int, free: int) -> None:
-    """Raise `OutOfMemory` unless a result of `needed` bytes fits into the host's memory."""
+def require_on_host(what: str, needed: int, free: int, instead: str = "Ask for a part of it.") -> None:
+    """Raise `OutOfMemory` unless a result of `needed` bytes fits into the host's memory; instead: what to do."""
     if needed > free:
-        raise OutOfMemory(f"{what} needs {human(needed)}; the host has {human(free)} free. Ask for a part of it.")
+        raise OutOfMemory(f"{what} needs {human(needed)}; the host has {human(free)} free. {instead}")
 
 
 def pageable(num_amplitudes: int, dtype: AmplitudeDtype) -> Amplitudes:

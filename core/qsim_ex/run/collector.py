@@ -92,7 +92,7 @@ class Collector:
             what = f"a sample of {shots} shots" + (f" for each of {count} bindings" if count > 1 else "")
             needed = sampling.BYTES_PER_SHOT * shots + shots * (count - 1) * width
             if needed > where.host_free:
-                require_on_host(what, needed, where.host_free)
+                require_on_host(what, needed, where.host_free, "Ask for fewer at a time.")
         masks = [0] * circuit.num_qubits
         for clbit, wire in program.measured.items():
             masks[wire] |= 1 << clbit
