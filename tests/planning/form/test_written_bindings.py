@@ -53,7 +53,7 @@ def drawn(seed: int, bindings: int, names: list[str], gates: int = 25) -> Circui
 def error(circuit: Circuit, written: WrittenCircuit) -> float:
     """Return how far what is written is from the circuit, on a random state, for the worst of its bindings."""
     rng = np.random.default_rng(1)
-    psi = rng.normal(size=1 << WIRES) + 1j * rng.normal(size=1 << WIRES)
+    psi = rng.normal(size=1 << circuit.num_qubits) + 1j * rng.normal(size=1 << circuit.num_qubits)
     psi /= np.linalg.norm(psi)
     worst = 0.0
     for binding, other in zip(circuit.operands, written.numbers(circuit.operands), strict=True):

@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from planning.form.test_written_bindings import error
 
 from benchmarks.engine import circuit_of
 from benchmarks.forms import transpiled
 from benchmarks.gates import Gate
-from qsim_ex import reference
 from qsim_ex.circuit.circuit import Circuit
 from qsim_ex.circuit.ops import Op
 from qsim_ex.circuit.parameters.bindings import Bindings
@@ -27,19 +27,6 @@ PAIRS = tuple(itertools.combinations(range(WIRES), 2))
 def between(circuit: Circuit) -> WrittenCircuit | None:
     """Return what is written between the gates of a circuit."""
     return written_out(circuit, manner=Manner.BETWEEN)
-
-
-def error(circuit: Circuit, written: WrittenCircuit) -> float:
-    """Return how far what is written is from the circuit, on a random state, for the worst of its bindings."""
-    rng = np.random.default_rng(3)
-    psi = rng.normal(size=1 << circuit.num_qubits) + 1j * rng.normal(size=1 << circuit.num_qubits)
-    psi /= np.linalg.norm(psi)
-    worst = 0.0
-    for binding, other in zip(circuit.operands, written.numbers(circuit.operands), strict=True):
-        expected = reference.simulate(Circuit.of_structure(circuit.structure, binding[None]), psi)
-        found = reference.simulate(Circuit.of_structure(written.structure, other[None]), psi)
-        worst = max(worst, float(np.abs(found - expected).max()))
-    return worst
 
 
 def names(circuit: Circuit) -> list[str]:
