@@ -30,7 +30,7 @@ def test_the_contract_of_placements(ranks: int) -> None:
         "tests/contract/over_processes.py",
         *asked,
     )
-    ended = under_mpi(ranks, *args, seconds=400, QSIM_EX_TEST_DEVICE="gpu")  # on one GPU ranks take turns
+    ended = under_mpi(ranks, *args, seconds=400, QSIM_EX_TEST_DEVICE="gpu")  # ranks may share one GPU
     assert ended.returncode == 0, ended.stdout[-4000:] + ended.stderr[-2000:]
     assert len(re.findall(r"\d+ passed", ended.stdout)) == ranks
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -15,11 +16,13 @@ from benchmarks.engine import circuit_of
 from benchmarks.forms import transpiled
 from qsim_ex import Circuit, CircuitBuilder, PauliSum, Simulator, reference
 from qsim_ex.circuit.ops import Op, When
+from qsim_ex.circuit.parameters.bindings import Bindings
 from qsim_ex.circuit.structure import structure_of
 from qsim_ex.planning.written.out import Manner, WrittenCircuit
 from qsim_ex.run import candidates, pipeline, written_by_ranks
 from qsim_ex.run.looks import Look
 from qsim_ex.run.where import Where
+from qsim_ex.run.written_out import Written
 from qsim_ex.steps import Plan
 from tools.fuzz.engine_ranks import on_ranks
 from tools.fuzz.thresholds import WRITTEN
@@ -336,14 +339,22 @@ def test_what_is_left_of_idle_wires_and_parts_are_written_out(count: int, hold: 
     assert written(beside(one), separate=False) == "as Pauli rotations"
 
 
-@pytest.mark.parametrize("alike", [True, False])
-def test_ranks_run_what_all_of_them_write(hold: Hold, monkeypatch: pytest.MonkeyPatch, *, alike: bool) -> None:
-    """Ranks find the states, shots and means of one process by what is written, or by the circuit where one cannot."""
+@pytest.mark.parametrize("others", ["alike", "nothing", "other numbers"])
+def test_ranks_run_what_all_of_them_write(hold: Hold, monkeypatch: pytest.MonkeyPatch, others: str) -> None:
+    """Ranks find the states, shots and means of one process by what all write alike, else by the circuit as it came."""
     hold(**WRITTEN)
     made, alone = gates("hubbard"), Simulator(device="cpu", precision="double", processes="never")
     together = Simulator(device="cpu", precision="double", processes=2)
-    if not alike:
+    usual = written_by_ranks.completed
+
+    def off(*given: Any) -> Written:
+        found = usual(*given)
+        return found._replace(bound=Bindings.of(found.bound.operands(0, 1) * np.exp(1e-15j)))
+
+    if others == "nothing":
         monkeypatch.setattr(written_by_ranks, "_in_manner", lambda *_: None)
+    elif others == "other numbers":
+        monkeypatch.setattr(written_by_ranks, "completed", off)
 
     def answers(simulator: Simulator) -> tuple[object, ...]:
         found = simulator.run(with_end(made, saves=True))
@@ -352,11 +363,11 @@ def test_ranks_run_what_all_of_them_write(hold: Hold, monkeypatch: pytest.Monkey
         return found.provenance.facts.get("written"), found.saved["psi"], shots.packed, means.values
 
     _, psi, packed, means = answers(alone)
-    for told, *others in on_ranks(2, lambda: answers(together)):
-        assert told == ("as Pauli rotations" if alike else None)
-        np.testing.assert_allclose(others[0], psi, atol=2e-12)
-        assert np.array_equal(others[1], packed)
-        np.testing.assert_allclose(others[2], means, atol=2e-12)
+    for told, *found in on_ranks(2, lambda: answers(together)):
+        assert told == ("as Pauli rotations" if others == "alike" else None)
+        np.testing.assert_allclose(found[0], psi, atol=2e-12)
+        assert np.array_equal(found[1], packed)
+        np.testing.assert_allclose(found[2], means, atol=2e-12)
 
 
 def test_a_run_with_checkpoints_says_that_it_runs_as_it_came(tmp_path: Path, hold: Hold) -> None:

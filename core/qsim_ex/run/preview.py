@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from qsim_ex.deployment.elsewhere import Cluster
     from qsim_ex.devices.hypothetical import HypotheticalDevice, HypotheticalGpu
 
-_ROTATIONS = 1 << 14  # of a form that is told of; to find one with more takes a second
+_ROTATIONS = 1 << 14  # of a form that is told of; one with more is long to find
 
 
 def plans(circuit: Circuit, options: Options, gpu: HypotheticalGpu | None = None, *, again: bool = True) -> list[Plan]:
@@ -225,8 +225,8 @@ def _explained(
         lines.append(machine.describe(deployment))
     if (heads := _method(USUAL[options.method]).heads) is not None:
         lines.append(heads(circuit))
-    lines += _form(circuit)
-    if options.checkpoint is not None:
+    lines += (form := _form(circuit))
+    if form and options.checkpoint is not None:
         lines.append("the circuit runs as it came: a checkpoint is found again by its own numbers")
     if written:
         lines.append(f"the circuit runs {written} in a Clifford frame that changes, which takes less time")

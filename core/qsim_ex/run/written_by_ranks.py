@@ -20,9 +20,6 @@ from qsim_ex.run.looks import Planned
 from qsim_ex.run.written_out import Written, completed
 from qsim_ex.steps.plan import Plan
 
-_AT_ONCE = 64
-"""Bindings whose numbers are computed at once."""
-
 
 def written_alike(
     ranks: Communicator,
@@ -64,6 +61,4 @@ def _in_manner(structure: Structure, bound: Bindings, manner: Manner, fact: str)
 
 def _digest(found: Written) -> str:
     """Return what tells gates and numbers from others."""
-    count = found.bound.count
-    numbers = (found.bound.operands(k, min(k + _AT_ONCE, count)).tobytes() for k in range(0, count, _AT_ONCE))
-    return digest([found.circuit.structure.key.encode(), *numbers])
+    return digest([found.circuit.structure.key.encode(), *found.bound.told_apart()])
