@@ -5,15 +5,17 @@
 A job is 1,000 shots of one circuit, timed from the call of ``run`` to its counts. Each circuit runs first in a new
 backend, and then in turns with the other way; printed are the first runs and the medians of later ones, and for each
 basis the time over that of the circuit as it is written. Circuits are transpiled beforehand. With --mqt these are the
-algorithms of MQT Bench, for which nothing here was tuned.
+algorithms of MQT Bench, for which nothing here was tuned. ``mpirun -n 4 python -m benchmarks.bases --processes 4``
+divides the states over four processes, the first of which prints.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import os
 from collections.abc import Iterator, Sequence
-from contextlib import nullcontext
+from contextlib import nullcontext, redirect_stdout
 from pathlib import Path
 from statistics import geometric_mean, median
 from time import perf_counter
@@ -26,6 +28,7 @@ from qiskit import QuantumCircuit, transpile
 from benchmarks import machine
 from benchmarks.forms import LARGE
 from benchmarks.warm import qiskit_circuit
+from qsim_ex.comm.connection import current
 from qsim_ex.run import pipeline
 from qsim_ex_provider import QsimExBackend
 from tools.golden_counts import FAMILIES
@@ -38,6 +41,14 @@ BASES: dict[str, tuple[str, ...] | None] = {
 }
 SHOTS, TURNS = 1000, 4
 Device = Literal["cpu", "gpu"]
+
+
+class Where(NamedTuple):
+    """The options of a backend that say where it runs."""
+
+    device: Device
+    threads: int | None
+    processes: int | Literal["never"]
 
 
 class Times(NamedTuple):
@@ -80,17 +91,17 @@ def job(circuit: QuantumCircuit, basis: str) -> QuantumCircuit:
     return measured
 
 
-def times(circuit: QuantumCircuit, threads: int | None, device: Device) -> tuple[Times, Times]:
+def times(circuit: QuantumCircuit, where: Where) -> tuple[Times, Times]:
     """Return the times of a circuit as it came, and where what is written out may run in its place.
 
     On a GPU all kernels are compiled after the first runs.
     """
-    backends = [QsimExBackend(device=device, precision="single", threads=threads) for _ in range(2)]
+    backends = [QsimExBackend(precision="single", **where._asdict()) for _ in range(2)]
     found: list[list[float]] = [[], []]
     facts = [False, False]
     for turn in range(1 + TURNS):
         for k, backend in enumerate(backends):
-            if device == "gpu" and turn == 1:
+            if where.device == "gpu" and turn == 1:
                 backend.set_options(compile="always")
             with nullcontext() if k else patch.object(pipeline, "written_out", lambda *_, **__: None):
                 begin = perf_counter()
@@ -102,14 +113,12 @@ def times(circuit: QuantumCircuit, threads: int | None, device: Device) -> tuple
     return came, written
 
 
-def rows(
-    circuits: Iterator[tuple[str, QuantumCircuit]], bases: Sequence[str], threads: int | None, device: Device
-) -> list[dict[str, object]]:
+def rows(circuits: Iterator[tuple[str, QuantumCircuit]], bases: Sequence[str], where: Where) -> list[dict[str, object]]:
     """Return a row for each circuit and basis, and print it."""
     out: list[dict[str, object]] = []
     for name, circuit in circuits:
         for basis in bases:
-            came, written = times(job(circuit, basis), threads, device)
+            came, written = times(job(circuit, basis), where)
             out.append({"name": name, "basis": basis, "came": came._asdict(), "written": written._asdict()})
             print(
                 f"{name:16} {basis:5} first {came.first:8.1f} → {written.first:8.1f} ms, later {came.later:8.1f} → "
@@ -144,26 +153,31 @@ def main() -> None:
     parser.add_argument("--wires", type=int, default=20)
     parser.add_argument("--threads", type=int)
     parser.add_argument("--device", choices=("cpu", "gpu"), default="cpu")
+    parser.add_argument("--processes", type=int)
     parser.add_argument("--mqt", action="store_true")
     parser.add_argument("--only", nargs="*")
     parser.add_argument("--bases", nargs="*", choices=BASES, default=list(BASES))
     parser.add_argument("--out", type=Path)
     given = parser.parse_args()
-    drawn = algorithms(given.wires) if given.mqt else families(given.wires)
-    found = rows(
-        ((n, c) for n, c in drawn if not given.only or n in given.only), given.bases, given.threads, given.device
-    )
+    if given.processes and current().rank:
+        with Path(os.devnull).open("w") as nowhere, redirect_stdout(nowhere):
+            measure(given)
+        return
+    found = measure(given)
     told = summary(found)
     print(json.dumps(told, indent=1))
     if given.out:
-        text = {
-            "machine": machine.describe(),
-            "device": given.device,
-            "wires": given.wires,
-            "threads": given.threads,
-            "rows": found,
-        }
-        given.out.write_text(json.dumps({**text, "summary": told}, indent=1) + "\n")
+        about = {name: vars(given)[name] for name in ("device", "wires", "threads", "processes")}
+        given.out.write_text(
+            json.dumps({"machine": machine.describe(), **about, "rows": found, "summary": told}, indent=1) + "\n"
+        )
+
+
+def measure(given: argparse.Namespace) -> list[dict[str, object]]:
+    """Return the rows that the command line asks for."""
+    drawn = algorithms(given.wires) if given.mqt else families(given.wires)
+    where = Where(given.device, given.threads, given.processes or "never")
+    return rows(((n, c) for n, c in drawn if not given.only or n in given.only), given.bases, where)
 
 
 if __name__ == "__main__":
