@@ -13,9 +13,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import settings
+from hypothesis import Phase, settings
 
-settings.register_profile("ranks", derandomize=True, database=None)
+# A rank that finds a fault alone would look for shorter examples alone, and all would wait for each other.
+SAME = (Phase.explicit, Phase.generate)
+settings.register_profile("ranks", derandomize=True, database=None, phases=SAME, report_multiple_bugs=False)
 settings.load_profile("ranks")
 
 from contract.placements import Contract, PlacementCase  # noqa: E402  (its settings are those of the profile)
