@@ -1,14 +1,18 @@
 """The contract of placements for a state over processes: run under mpiexec, where every rank runs all of it.
 
 ``mpiexec -n 4 python -m pytest tests/contract/over_processes.py``; `test_over_mpi.py` does so.
-Examples are the same on all ranks, since they are not random.
+Examples are the same on all ranks: they are not random, and all modules whose constants hypothesis draws are imported
+before, which a thread in the background else does at a time of its own.
 ``QSIM_EX_TEST_DEVICE=gpu`` runs it with ranks that share the GPUs of this host.
 """
 
 from __future__ import annotations
 
 import os
+import pkgutil
+from contextlib import suppress
 from functools import cache
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -24,6 +28,7 @@ from contract.placements import Contract, PlacementCase  # noqa: E402  (its sett
 from support.held import Hold  # noqa: E402
 from support.sharing_cpu import SharedCpu, SharingCpu  # noqa: E402
 
+import qsim_ex  # noqa: E402
 from qsim_ex.comm.mpi import Mpi  # noqa: E402
 from qsim_ex.comm.protocol import Communicator  # noqa: E402
 from qsim_ex.devices.cpu.device import CpuDevice  # noqa: E402
@@ -32,6 +37,10 @@ from qsim_ex.placement.ranks.over_host import RanksOverHost  # noqa: E402
 from qsim_ex.placement.ranks.ranks import Ranks  # noqa: E402
 from qsim_ex.placement.ranks.spread import RanksSpread  # noqa: E402
 from qsim_ex.steps import Levels  # noqa: E402
+
+for module in pkgutil.walk_packages(qsim_ex.__path__, "qsim_ex."):
+    with suppress(ImportError):  # what an extra is for
+        import_module(module.name)
 
 CPU = CpuDevice(1)
 SHARING, SHARED = SharingCpu(1), SharedCpu(1)
