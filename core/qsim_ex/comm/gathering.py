@@ -1,10 +1,11 @@
-"""The values of all ranks over MPI: one message has the small ones, and the beginnings of the others."""
+"""The values of all ranks over MPI, and their sums: one message has the small ones and the beginnings of others."""
 
 from __future__ import annotations
 
 import pickle
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Sequence
+from functools import reduce
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -14,8 +15,12 @@ from qsim_ex.comm.protocol import Array
 _SIZE = 8
 """The bytes of a size."""
 
-Wait = Callable[[list[Any]], None]
-"""Waits until requests are done."""
+
+class Wait(Protocol):
+    """Waits until requests are done, which move some bytes."""
+
+    def __call__(self, requests: list[Any], *, size: int = 0) -> None:
+        """Return when they are done."""
 
 
 def gathered(value: object, comm: Any, byte: object, piece: int, wait: Wait) -> list[Any]:
@@ -40,10 +45,29 @@ def gathered(value: object, comm: Any, byte: object, piece: int, wait: Wait) -> 
         counts = np.clip(sizes - at, 0, step)
         ends = np.cumsum(counts)
         rest = np.empty(int(ends[-1]), dtype=np.uint8)
-        wait([comm.Iallgatherv([said[at : at + step], byte], [rest, counts.tolist(), (ends - counts).tolist(), byte])])
+        places = [rest, counts.tolist(), (ends - counts).tolist(), byte]
+        wait([comm.Iallgatherv([said[at : at + step], byte], places)], size=rest.nbytes)
         for rank, end in enumerate(ends.tolist()):
             heard[rank][at : at + step] = rest[end - int(counts[rank]) : end]
     return [pickle.loads(one.tobytes()) for one in heard]
+
+
+def summed(mine: Array, comm: Any, wait: Wait) -> Array:
+    """Return the sum of the arrays of all ranks of a communicator, each [k], added up in the order of the ranks.
+
+    Each rank adds up one share of a long array: MPI's own reduction, which does not wait, took 50 times as long.
+    """
+    ranks = comm.Get_size()
+    if mine.nbytes <= thresholds.now.first_bytes:
+        every = np.empty((ranks, mine.size), mine.dtype)
+        wait([comm.Iallgather(mine, every)])
+        return reduce(np.add, every)
+    share = -(-mine.size // ranks)
+    here, there = np.zeros((ranks, share), mine.dtype), np.empty((ranks, share), mine.dtype)
+    here.reshape(-1)[: mine.size] = mine
+    wait([comm.Ialltoall(here, there)], size=mine.nbytes)
+    wait([comm.Iallgather(reduce(np.add, there), here)], size=mine.nbytes)
+    return here.reshape(-1)[: mine.size]
 
 
 def _beginnings(each: Sequence[memoryview], lengths: Sequence[int]) -> list[Array]:

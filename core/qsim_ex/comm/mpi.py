@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from qsim_ex.comm.gathering import gathered
+from qsim_ex.comm.gathering import gathered, summed
 from qsim_ex.comm.mpi_world import LOOK, Announcement, World
 from qsim_ex.comm.processes import processes_of
 from qsim_ex.comm.protocol import Array, bytes_of
@@ -151,16 +151,15 @@ class Mpi:
         swap_in_place(self, other, self._world.reached[other], arrays, meet, tell)
 
     def allreduce(self, values: Array) -> Array:
-        """Return the sum of the arrays of all ranks; one rank adds, so that the bits are the same everywhere."""
+        """Return the sum of the arrays of all ranks, added up in the order of the ranks."""
         given = np.array(values, order="C")
         found = np.empty_like(given)
         flat, sums = given.reshape(-1), found.reshape(-1)
         step = max(1, self._piece // given.itemsize)
         for first in range(0, flat.size, step):
-            part, total = flat[first : first + step], sums[first : first + step]
             self._check()
-            self._wait([self._comm.Ireduce(part, total if self.rank == 0 else None, op=self._mpi.SUM, root=0)])
-            self._wait([self._comm.Ibcast(total, root=0)])
+            part = flat[first : first + step]
+            sums[first : first + step] = summed(part, self._comm, self._wait)
         return found
 
     def allgather(self, value: object) -> list[Any]:
@@ -178,7 +177,8 @@ class Mpi:
         self._wait([self._comm.Ibcast(size, root=root)])
         heard = said.copy() if self.rank == root else np.empty(int(size[0]), dtype=np.uint8)
         for first in range(0, heard.size, self._piece):
-            self._wait([self._comm.Ibcast([heard[first : first + self._piece], self._mpi.BYTE], root=root)])
+            part = heard[first : first + self._piece]
+            self._wait([self._comm.Ibcast([part, self._mpi.BYTE], root=root)], size=part.nbytes)
         return value if self.rank == root else pickle.loads(heard.tobytes())
 
     def barrier(self) -> None:
@@ -242,7 +242,9 @@ class Mpi:
                 continue
             if waited > awake:
                 pause = min(pause + 2e-5, _LONGEST_PAUSE)
-            time.sleep(pause)
+                time.sleep(pause)
+            else:
+                _YIELD()
             if waited > LOOK:
                 self._world.look()
                 left = while_there and any((self._generation, rank) in self._world.left for rank in ranks)
