@@ -80,7 +80,6 @@ def add_marginal(near: NearSubState, wires: Sequence[int], when: When, out: NDAr
     flips = at.flipped_values(near.layout, wires)
     chosen, others = places[: thresholds.now.marginal_wires], places[thresholds.now.marginal_wires :]
     bits = at.index_bits(near.layout, [wires[k] for k in chosen])
-    values = move_bits(np.arange(1 << len(chosen), dtype=np.int64), chosen)
     for value in range(1 << len(others)):
         held, shift = stored, fixed ^ flips
         for j, k in enumerate(others):
@@ -88,7 +87,18 @@ def add_marginal(near: NearSubState, wires: Sequence[int], when: When, out: NDAr
             position = near.layout.address[wires[k]]
             held = When(held.mask | 1 << position, held.value | bit << position)
             shift ^= bit << k
-        out[values ^ shift] += near.device.marginal(near.buffer, near.local, bits, held)
+        into = _entries(out, len(wires), chosen, shift)
+        into += near.device.marginal(near.buffer, near.local, bits, held).reshape(into.shape)
+
+
+def _entries(table: NDArray[np.float64], num_bits: int, chosen: Sequence[int], shift: int) -> NDArray[np.float64]:
+    """Return the entries ``value ^ shift`` of a table of 2^num_bits for all values of some bits, as a view [2, 2, …].
+
+    The bits that are not chosen are those of `shift`. The highest bit is the first axis.
+    """
+    every = slice(None), slice(None, None, -1)
+    places = [every[shift >> k & 1] if k in chosen else shift >> k & 1 for k in range(num_bits)]
+    return table.reshape((2,) * num_bits)[(..., *reversed(places))]
 
 
 def pauli(near: NearSubState, x: int, zs: Sequence[int]) -> NDArray[np.complex128]:
