@@ -72,6 +72,19 @@ def test_what_is_written_out_has_the_answers_of_the_circuit(name: str, where: st
     np.testing.assert_allclose(means[0].values, means[1].values, atol=2e-12)
 
 
+@pytest.mark.parametrize("name", ["hubbard", "uccsd"])
+def test_a_saved_unitary_is_that_of_all_states(name: str, hold: Hold) -> None:
+    """The unitary of a circuit, which says what becomes of every state, is not that of what is written for |0…0⟩."""
+    made, simulator = gates(name), Simulator(device="cpu", precision="double")
+    saved = CircuitBuilder(N).save("u", "unitary").build().instructions
+    whole = Circuit.of_structure(structure_of(N, 0, (*made.instructions, *saved)), made.operands)
+    hold(**WRITTEN)
+    found = simulator.run(whole)
+    hold(written_percent=0)
+    assert "written" in found.provenance.facts
+    np.testing.assert_allclose(found.saved["u"], simulator.run(whole).saved["u"], atol=2e-12)
+
+
 def plans_of(simulator: Simulator, circuit: Circuit) -> int:
     """Return how many gates the plans of a circuit have."""
     return sum(plan.num_gates for plan in simulator.plans(circuit))

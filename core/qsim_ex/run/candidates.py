@@ -17,6 +17,7 @@ from qsim_ex import thresholds
 from qsim_ex.circuit.circuit import Circuit
 from qsim_ex.circuit.ops import Measure, Op, Permutation, Save
 from qsim_ex.circuit.parameters.bindings import Bindings
+from qsim_ex.circuit.saves import SAVE_KINDS
 from qsim_ex.circuit.structure import Structure, structure_of
 from qsim_ex.planning.compiled import MOST_WIRES
 from qsim_ex.planning.form import UNBOUNDED
@@ -119,11 +120,12 @@ def beginning_of(structure: Structure, gates: int) -> Structure:
 def _written(structure: Structure, gates: int, few: bool, given: Circuit) -> WrittenCircuit | None:
     """Return what is written soon of gates, with all that stands behind them; None if it cannot be."""
     dense, usual, found = thresholds.now.gates_of_a_rotation, most_rotations(structure), None
+    zeros = not any(SAVE_KINDS[save.what].gates_only for save in structure.saves)  # a unitary is for all states
     if not few:
         limits = WritingLimits(usual, read=_READ * gates // dense if dense else UNBOUNDED)
-        found = write(given, limits=limits, manner=Manner.BETWEEN, zeros=True)
+        found = write(given, limits=limits, manner=Manner.BETWEEN, zeros=zeros)
     elif most := min((most for most in (usual, few_rotations(gates)) if most != UNBOUNDED), default=UNBOUNDED):
-        found = write(given, limits=WritingLimits(most), zeros=True)
+        found = write(given, limits=WritingLimits(most), zeros=zeros)
     return found and _WithEnd(structure, gates)(found)
 
 
