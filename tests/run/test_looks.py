@@ -10,6 +10,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from support.cuda.emulated_runtime import EmulatedRuntime
 from support.held import Hold
 
 from benchmarks.engine import circuit_of
@@ -17,6 +18,8 @@ from benchmarks.forms import transpiled
 from qsim_ex import Circuit, Simulator
 from qsim_ex.circuit.structure import Structure
 from qsim_ex.deployment.hypothetical import assign_hypothetical
+from qsim_ex.devices import discover
+from qsim_ex.devices.gpu.device import GpuDevice
 from qsim_ex.devices.hypothetical import HypotheticalGpu
 from qsim_ex.execution.prepare import plans_of
 from qsim_ex.options import Options
@@ -145,8 +148,8 @@ def test_a_first_run_is_chosen_by_its_own_time(hold: Hold, monkeypatch: pytest.M
 def test_short_runs_are_compared_once_all_have_taken_as_long(hold: Hold) -> None:
     """A run that is too short for a look within it runs as it came until all runs pay for comparing all manners."""
     hold(planned_microseconds=1)
-    made = transpiled(FAMILIES["surface_code"](28), 28, ("rx", "ry", "rz", "rzz"), 1)
-    one = OfHypotheticalGpu(made, threads=1, compile="always")
+    made = transpiled(FAMILIES["surface_code"](27), 27, ("rx", "ry", "rz", "rzz"), 1)
+    one = OfHypotheticalGpu(made, threads=1, compile="never")
     milliseconds = 1e3 * one.seconds(None)
     assert 0.5 < milliseconds < 2
     taken = [one.run() is not None for _ in range(12)]
@@ -155,6 +158,37 @@ def test_short_runs_are_compared_once_all_have_taken_as_long(hold: Hold) -> None
     assert taken.index(True) == pytest.approx(runs, abs=1.5)
     assert one.tried.chosen
     assert one.seconds(one.run()) < 0.6e-3
+
+
+def test_all_manners_are_compared_before_kernels_are_compiled(hold: Hold, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where a first run waits for its kernels, it takes what is fastest of all, and later runs take the same."""
+    hold(**LATE)
+    times = {Manner.BETWEEN: Times(5e-5, 5e-5), Manner.BACK: Times(1e-5, 1e-5)}
+    begun = of_manners(Times(8e-5, 8e-5), times, monkeypatch)
+    one, compared, compare = OfHypotheticalGpu(gates("adder"), threads=1, compile="always"), [0], Look.in_all_manners
+
+    def counted(look: Look, *, alike: bool = False) -> _Option | None:
+        compared[0] += 1
+        return compare(look, alike=alike)
+
+    monkeypatch.setattr(Look, "in_all_manners", counted)
+    assert [manner_of(one) for _ in range(4)] == [Manner.BACK] * 4
+    assert compared == [1]
+    assert begun == []
+
+
+def test_a_job_compiles_kernels_of_one_manner(hold: Hold, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With compile="always" the kernels of what is chosen are compiled in the first run, and none in later ones."""
+    hold(**{**EAGER, "method_work": 0, "written_microseconds": 0, "compared_microseconds": 0, "planned_microseconds": 0})
+    runtime, made = EmulatedRuntime(), gates("hubbard", FEW_WIRES)
+    device, expected = GpuDevice.on(runtime), simulate(made)
+    monkeypatch.setattr(discover, "gpu", lambda _number=0: device)
+    monkeypatch.setattr(discover, "gpu_missing", lambda: None)
+    simulator, compiled = Simulator(device="gpu", precision="double", compile="always"), list[int]()
+    for _ in range(3):
+        np.testing.assert_allclose(simulator.state(made).to_numpy(), expected, atol=1e-12)
+        compiled.append(len(runtime.compiled))
+    assert compiled[0] == compiled[-1]
 
 
 @pytest.mark.parametrize("name", ["ghz", "grid", "brick"])

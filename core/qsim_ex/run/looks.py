@@ -213,6 +213,7 @@ class Look:
         """Keep what runs in place of the circuit."""
         tried = self._tried
         tried.chosen, tried.looked = Chosen(option.circuit.structure, option.written.manner), True
+        tried.compared = max(tried.compared, self._where.compiles)  # at once
         if first:
             tried.run = int(1e6 * option.times.first)
             tried.spent += tried.run * self._bound.count

@@ -43,9 +43,14 @@ class Where(NamedTuple):
         """Whether sweeps are interpreted there until kernels have been compiled in the background."""
         return self.device.interprets and self.options.compile == "auto"
 
+    @property
+    def compiles(self) -> bool:
+        """Whether the first run waits there for kernels, which takes much longer than all manners are planned in."""
+        return self.device.interprets and self.options.compile == "always"
+
     def at_first(self, plans: Sequence[Plan]) -> float:
         """Return by how many seconds some plans take longer there in a first run: sweeps may be interpreted."""
-        if not self.device.interprets or self.options.compile == "always":
+        if not self.device.interprets or self.compiles:
             return 0.0
         native = [arrays_of(plan.steps) for plan in plans if plan.steps]
         return sum(interpreted_longer(one, self.deployment.num_wires, self.rates) for one in native if one)

@@ -3,7 +3,7 @@
 A circuit has nearly the same form in every basis (`planning.form`), so what is written out of it does not take longer
 where a transpiler wrote the circuit in the gates of a machine. A first run takes what its own time says, in which
 sweeps may be interpreted; when a circuit comes again, what is written in all manners is compared by the time of later
-runs. Where nothing is faster than the circuit as it came, that is run, and its structure is not tried again there.
+runs, and so it is at once where the first run waits for all kernels (`compile="always"`). Where nothing is faster than the circuit as it came, that is run, and its structure is not tried again there.
 """
 
 from __future__ import annotations
@@ -69,7 +69,8 @@ def written_out(
     if tried.slower:
         return None
     look = Look(structure, bound, plans, where, planned, tried, bool(values))
-    found = look.in_all_manners() if again else look.again() if tried.looked else look.first()
+    at_once = where.compiles and not tried.looked  # kernels of one manner alone are then compiled
+    found = look.in_all_manners() if again or at_once else look.again() if tried.looked else look.first()
     if found is None:
         return None
     return completed(found.written, found.fact, found.circuit, found.program, bound, values)
