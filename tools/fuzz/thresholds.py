@@ -44,6 +44,7 @@ DRAWN: Mapping[str, tuple[int, ...]] = {
     "beside_microseconds": (0, 1 << 40),
     "worth_percent": (0, 1 << 40),
     "settled_microseconds": (0, 1 << 40),
+    "stretch_gates": (0, 2, 5),
     "gates_of_a_rotation": (0, 1),
     "written_rotations": (0, 2),
     "written_bindings": (1, 2),
@@ -200,6 +201,7 @@ WRITTEN = {
     "between_microseconds": 0,
     "gate_nanoseconds": 0,
     "gates_of_a_rotation": 0,
+    "stretch_gates": 2,
 }
 """Those with which what is written out of a form runs in place of its circuit."""
 

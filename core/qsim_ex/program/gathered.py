@@ -60,9 +60,8 @@ def segment_from(collected: Iterable[Piece]) -> Segment:
                 work.append(piece)
             case _:
                 assert_never(piece)
-    return Segment(
-        straight_work(work), GatheredOperands(np.array(taken.operands, dtype=np.int64), tuple(inserted), total)
-    )
+    operands = GatheredOperands(np.array(taken.operands, dtype=np.int64), tuple(inserted), total)
+    return Segment(straight_work(work), operands, pieces)
 
 
 class _Taken:

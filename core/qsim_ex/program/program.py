@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Protocol, Self
+from typing import Protocol, Self, cast
 
 from qsim_ex.circuit.classical import Expression
 from qsim_ex.circuit.instruction import StateNode
@@ -41,13 +41,20 @@ class Segment:
 
     work: its instructions, which are `Work`. Equal work is one object, so that a plan is found without reading it.
     operands: the layout of its operands; None if they are the circuit's.
+    gathered: of what it was gathered, with the circuit's operands; None if that is its work.
     """
 
     work: Structure
     operands: GatheredOperands | None = None
+    gathered: tuple[Work | Choice | Conditioned, ...] | None = None
     saved = None
     in_order = False
     beginning = None
+
+    @property
+    def pieces(self) -> tuple[Work | Choice | Conditioned, ...]:
+        """Its work with the circuit's operands, and among it what depends on outcomes."""
+        return cast(tuple[Work, ...], self.work.instructions) if self.gathered is None else self.gathered
 
     def resolved(self, labels: Sequence[int]) -> Segment:  # noqa: ARG002
         """Return itself, as it has no labels of other nodes."""

@@ -119,14 +119,20 @@ def beginning_of(structure: Structure, gates: int) -> Structure:
 
 def _written(structure: Structure, gates: int, few: bool, given: Circuit) -> WrittenCircuit | None:
     """Return what is written soon of gates, with all that stands behind them; None if it cannot be."""
-    dense, usual, found = thresholds.now.gates_of_a_rotation, most_rotations(structure), None
+    usual, found = most_rotations(structure), None
     zeros = not any(SAVE_KINDS[save.what].gates_only for save in structure.saves)  # a unitary is for all states
     if not few:
-        limits = WritingLimits(usual, read=_READ * gates // dense if dense else UNBOUNDED)
-        found = write(given, limits=limits, manner=Manner.BETWEEN, zeros=zeros)
+        found = written_between(structure, given, zeros=zeros)
     elif most := min((most for most in (usual, few_rotations(gates)) if most != UNBOUNDED), default=UNBOUNDED):
         found = write(given, limits=WritingLimits(most), zeros=zeros)
     return found and _WithEnd(structure, gates)(found)
+
+
+def written_between(structure: Structure, given: Circuit, *, zeros: bool) -> WrittenCircuit | None:
+    """Return what stands between the gates of a circuit; None if it is too many rotations. structure: see `gates_of`."""
+    dense = thresholds.now.gates_of_a_rotation
+    limits = WritingLimits(most_rotations(structure), read=_READ * gates_of(structure) // dense if dense else UNBOUNDED)
+    return write(given, limits=limits, manner=Manner.BETWEEN, zeros=zeros)
 
 
 class _WithEnd:

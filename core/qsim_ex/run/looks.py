@@ -22,7 +22,7 @@ from qsim_ex.planning.written.out import Manner, WritingLimits, WrittenCircuit
 from qsim_ex.program.program import Program
 from qsim_ex.run.beside import Begun, SideThreads
 from qsim_ex.run.candidates import KINDS, candidates, circuit_of, gates_of, most_rotations
-from qsim_ex.run.tried import Chosen, Tried, affordable, clusters_pay, is_sooner, pays, planning_of
+from qsim_ex.run.tried import MORE, Chosen, Tried, affordable, clusters_pay, is_sooner, pays, planning_of
 from qsim_ex.run.where import Times, Where
 from qsim_ex.steps.plan import Plan
 
@@ -30,9 +30,6 @@ Planned = Callable[[Circuit], tuple[Program, Sequence[Plan]]]
 
 _SWEEP = 20
 """Gates of a sweep, of which most have more: how long a run may take before it is planned."""
-
-_MORE = 3
-"""How many times as many gates as the circuit has promise nothing, in any manner."""
 
 _ALIKE = 1.1
 """By how much a later run may take longer than the first one."""
@@ -207,7 +204,7 @@ class Look:
 
     def _in_manner(self, written: WrittenCircuit, fact: str, manner: Manner, limits: WritingLimits) -> _Option | None:
         other = written if manner is written.manner else written.again(manner, limits)
-        return self._option(other, fact) if other and other.num_gates < _MORE * self._gates else None
+        return self._option(other, fact) if other and other.num_gates < MORE * self._gates else None
 
     def _taken(self, option: _Option, *, first: bool = False) -> _Option:
         """Keep what runs in place of the circuit."""

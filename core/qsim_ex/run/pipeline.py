@@ -36,6 +36,7 @@ from qsim_ex.program.divide import groups_of, program_of
 from qsim_ex.program.program import Program
 from qsim_ex.program.separate import separation_of
 from qsim_ex.result import BatchResult
+from qsim_ex.run.candidates import gates_of
 from qsim_ex.run.collector import Collector
 from qsim_ex.run.methods.method import ProgramWay, RunMethod, SimulatesStates, loaded
 from qsim_ex.run.outcome import result_of
@@ -49,12 +50,13 @@ if TYPE_CHECKING:
     from qsim_ex.comm.protocol import Communicator
     from qsim_ex.execution import together
     from qsim_ex.program.separation import How, SeparatePart, Separation
-    from qsim_ex.run import checkpointed, over_ranks, shares, written_by_ranks
+    from qsim_ex.run import checkpointed, over_ranks, shares, stretches, written_by_ranks
 else:
     together = later("qsim_ex.execution.together")
     checkpointed = later("qsim_ex.run.checkpointed")
     over_ranks = later("qsim_ex.run.over_ranks")
     shares = later("qsim_ex.run.shares")
+    stretches = later("qsim_ex.run.stretches")
 written_by_ranks = later("qsim_ex.run.written_by_ranks")
 
 
@@ -227,7 +229,9 @@ def planned_run(call: BatchCall, inputs: Inputs) -> PlannedRun:
         circuit, program, bound, _, observables, _ = found
         request = replace(request, observables=observables or request.observables)
     facts = {} if found is None else {FACT: found.fact}
-    way, machines = machines_of(wheres, program, options, states) if found else as_it_came()
+    if call.may_be_heavy and not (found or gates_of(inputs.circuit.structure)):
+        program, bound, facts = stretches.of_run(call, inputs, as_it_came)
+    way, machines = machines_of(wheres, program, options, states) if facts else as_it_came()
     return PlannedRun(separation, circuit, program, bound, request, way, machines, options, facts=facts)
 
 

@@ -17,6 +17,10 @@ from qsim_ex.planning.form import UNBOUNDED
 from qsim_ex.planning.written.out import Manner, WrittenCircuit
 
 
+MORE = 3
+"""How many times as many gates as the circuit has promise nothing, in any manner."""
+
+
 class Chosen(NamedTuple):
     """What runs in place of a structure: another one, and in which manner it is written."""
 

@@ -1,0 +1,306 @@
+"""Stretches of gates between what is random, saved or conditional: what is written out of each runs in its place.
+
+A circuit with measurements in the middle, resets, channels, conditions, loops or saves is planned segment by segment,
+and in a segment gates take turns with what depends on outcomes (`program.turns`). Each turn of gates is a circuit by
+itself, for any state, and the first one for |0…0⟩. What is written out of it stands in its place, with the operator at
+its end, and its numbers stand behind those of the circuit. All else stays as it is: choices, branch points, saves, and
+the random numbers of each. So a seed gives the same shots, but for rounding.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from functools import lru_cache
+from typing import TYPE_CHECKING, NamedTuple, cast
+
+import numpy as np
+
+from qsim_ex import thresholds
+from qsim_ex.circuit.circuit import Circuit
+from qsim_ex.circuit.ops import Op
+from qsim_ex.circuit.parameters.bindings import Bindings, Operands
+from qsim_ex.circuit.saves import SAVE_KINDS
+from qsim_ex.circuit.structure import Structure
+from qsim_ex.planning.compiled import MOST_WIRES, check_cancelled
+from qsim_ex.planning.written.bindings import WrittenBindings
+from qsim_ex.planning.written.out import Manner, WritingLimits, WrittenCircuit
+from qsim_ex.options import Options
+from qsim_ex.program.kraus import entropy
+from qsim_ex.program.program import Program, Segment
+from qsim_ex.program.turns import Gate, Turns, turns_of, with_segments, with_turns
+from qsim_ex.run.candidates import AS, most_rotations, written_between
+from qsim_ex.run.machine import Machine
+from qsim_ex.run.methods.method import ProgramWay, SimulatesStates
+from qsim_ex.run.tried import MORE, Tried
+from qsim_ex.run.where import Where
+from qsim_ex.run.worker import PLANS, machines_of
+from qsim_ex.run.written_out import FACT
+from qsim_ex.steps.layout import Layout
+from qsim_ex.steps.plan import Plan
+
+if TYPE_CHECKING:
+    from qsim_ex.run.pipeline import BatchCall, Inputs
+
+SHORT = "its stretches of gates between what is random, saved or conditional take too little time to be written anew"
+SLOWER = "nothing that is written of its stretches of gates is predicted to be faster"
+EARLY = "what is written of its stretches of gates is compared when all runs have taken as long as that takes"
+
+
+class Plans(NamedTuple):
+    """How programs are planned where they run.
+
+    came: returns the plans of the program as it came. of: those of another program. one: of a segment for states in a
+    layout, with fresh bits.
+    """
+
+    came: Callable[[], Sequence[Plan]]
+    of: Callable[[Program], Sequence[Plan]]
+    one: Callable[[Segment, Layout, int], Plan]
+
+
+class InStretches(NamedTuple):
+    """What runs in place of a program: another one, with the numbers of all that is written behind the circuit's."""
+
+    program: Program
+    bound: Bindings
+    fact: str
+
+
+class Stretch:
+    """A turn of gates of a segment, and what is written of it; gates: with the circuit's operands."""
+
+    def __init__(self, num_wires: int, gates: Sequence[Gate], zeros: bool) -> None:
+        self._gates, self._zeros = Structure(num_wires, 0, tuple(gates)), zeros
+        self._bindings = WrittenBindings(self._gates, self._written)
+        self._first = cast("WrittenCircuit | None", None)
+        self._known: dict[Manner, WrittenCircuit] = {}
+
+    def __call__(self, bound: Bindings, manner: Manner, microseconds: int = 1 << 62) -> WrittenCircuit | None:
+        """Return what is written in a manner for some bindings and those before; None if it cannot be."""
+        if (first := self._bindings.of(bound)) is None:
+            return None
+        if first is not self._first:
+            self._first, self._known = first, {first.manner: first}
+        if manner not in self._known:
+            other = first.again(manner, WritingLimits(most_rotations(self._gates), microseconds))
+            if other is None or other.num_gates > MORE * len(self._gates.instructions):
+                return None
+            self._known[manner] = other
+        return self._known[manner]
+
+    def keep(self, manner: Manner) -> None:
+        """Let go of what is written in other manners, and of the form."""
+        if self._first is not None:
+            self._known = {one: of for one, of in self._known.items() if one is manner}
+            self._first.keep(manner)
+
+    def _written(self, given: Circuit) -> WrittenCircuit | None:
+        return written_between(self._gates, given, zeros=self._zeros)
+
+
+class TriedStretches(Tried):
+    """What is known of a program in a place.
+
+    why: why it runs as it came. long: the places of segments that are worth a look. manners: what is chosen, by the
+    place of a segment and the number of its turn. latest: what was written at last, and the program of it.
+    """
+
+    why = EARLY
+    long: tuple[int, ...] = ()
+
+    def __init__(self) -> None:
+        self.short = True  # it is looked at when all runs have taken as long
+        self.manners: dict[tuple[int, int], Manner] = {}
+        self.latest: tuple[tuple[WrittenCircuit, ...], Program] | None = None
+
+
+@thresholds.depends
+@lru_cache(maxsize=256)
+def tried_stretches(*_key: Hashable) -> TriedStretches:
+    """Return what is known of a program in a place, which the key names."""
+    return TriedStretches()
+
+
+@thresholds.depends
+@lru_cache(maxsize=256)  # each with numbers of a few bindings
+def _stretches(segment: Segment, num_wires: int, zeros: bool) -> tuple[Turns, dict[int, Stretch]]:
+    """Return the turns of a segment, and those of gates that are long enough; zeros: whether it begins in |0…0⟩."""
+    turns, least = turns_of(segment), thresholds.now.stretch_gates
+    of = {
+        number: Stretch(num_wires, cast(Sequence[Gate], turn), zeros and number == 0)
+        for number, turn in enumerate(turns)
+        if number % 2 == 0 and len(turn) >= least
+    }
+    return turns, of
+
+
+def in_stretches(
+    program: Program, num_wires: int, bound: Bindings, plans: Plans, where: Where, states: float, *, again: bool = False
+) -> InStretches | str:
+    """Return what runs in place of a program that is no circuit of gates alone; or in words why it runs as it came.
+
+    states: about how many states are simulated. again: whether the circuit comes again, so that all is compared.
+    """
+    batch = bound.count > 1
+    tried = tried_stretches(program, num_wires, where.deployment, where.options.dtype, where.options.threads, batch)
+    if tried.slower or not thresholds.now.written_percent:
+        return tried.why
+    look = _Look(program, num_wires, bound, plans, where, tried)
+    if not tried.looked and not look.is_long():
+        return look.stays(SHORT)
+    tried.spent += int(tried.run * min(states, 1 << 30))
+    at_once = again or (where.compiles and not tried.compared)
+    if tried.is_time(where.interprets) or at_once:
+        tried.compared = max(tried.compared, 1)
+        look.in_all_manners()
+    return look.chosen() if tried.manners else tried.why
+
+
+class _Look:
+    """A look at what runs in place of a program."""
+
+    def __init__(
+        self, program: Program, num_wires: int, bound: Bindings, plans: Plans, where: Where, tried: TriedStretches
+    ) -> None:
+        self._program, self._num_wires, self._bound = program, num_wires, bound
+        self._plans, self._where, self._tried = plans, where, tried
+        saves = any(SAVE_KINDS[save.what].gates_only for save in program.saves)  # a unitary is for all states
+        self._begin = -1 if saves else 0
+        self._total = bound.operands(0, 1).shape[1]
+
+    def stays(self, why: str) -> str:
+        """Keep that the program runs as it came, and return why."""
+        self._tried.slower, self._tried.why = True, why
+        return why
+
+    def is_long(self) -> bool:
+        """Find the segments that take long enough to be written; return whether there are any."""
+        tried, now, found = self._tried, thresholds.now, list[int]()
+        if self._num_wires > MOST_WIRES:
+            return False
+        least = min(now.compared_microseconds, now.written_microseconds, key=int)
+        for place, plan in zip(self._program.segment_places, self._plans.came(), strict=True):
+            seconds = self._where.times([plan]).later
+            tried.run += int(1e6 * seconds)
+            long = int(1e6 * seconds) >= least and int(1e9 * seconds) >= now.written_nanoseconds * plan.num_gates
+            if long and self._of(place)[1]:
+                found.append(place)
+                tried.gates += plan.num_gates
+        tried.looked, tried.long = True, tuple(found)
+        return bool(found)
+
+    def _of(self, place: int) -> tuple[Turns, dict[int, Stretch]]:
+        return _stretches(self._program.segment_at(place), self._num_wires, place == self._begin)
+
+    def in_all_manners(self) -> None:
+        """Choose the fastest manner for each segment, by the time of runs that are long enough for new kernels."""
+        came = dict(zip(self._program.segment_places, self._plans.came(), strict=True))
+        self._tried.manners.clear()
+        for place in self._tried.long:
+            least, best = self._time([came[place]]), cast("Manner | None", None)
+            limit = int(1e6 * least)
+            surely = self._where.rates.surely * least
+            for manner in Manner:
+                check_cancelled()
+                if (found := self._in_manner(place, manner, limit, came[place])) is None:
+                    continue
+                if found < least and int(100 * found / surely if surely else 100) < thresholds.now.written_percent:
+                    least, best = found, manner
+            for number, stretch in self._of(place)[1].items():
+                if best is not None and stretch(self._bound, best, limit) is not None:
+                    self._tried.manners[place, number] = best
+                    stretch.keep(best)
+        if not self._tried.manners:
+            self.stays(SLOWER)
+
+    def _time(self, plans: Sequence[Plan]) -> float:
+        """Return the seconds of some plans, in later runs if all runs are long enough for new kernels."""
+        times = self._where.times(plans)
+        kernels = not self._where.interprets or self._tried.spent >= thresholds.now.settled_microseconds
+        return times.later if kernels else times.first
+
+    def _in_manner(self, place: int, manner: Manner, microseconds: int, came: Plan) -> float | None:
+        """Return the seconds of a segment that is written in a manner; None if none of it can be."""
+        made = {}
+        for number, stretch in self._of(place)[1].items():
+            if (written := stretch(self._bound, manner, microseconds)) is not None:
+                made[number] = written
+        if not made:
+            return None
+        segment, _ = self._segment(place, made, self._total)
+        return self._time([self._plans.one(segment, came.start, came.fresh)])
+
+    def _segment(self, place: int, made: Mapping[int, WrittenCircuit], begin: int) -> tuple[Segment, int]:
+        """Return a segment with what is written in some turns, whose operands begin at a place, and where they end."""
+        others: dict[int, tuple[Gate, ...]] = {}
+        for number, written in made.items():
+            gates = cast(tuple[Gate, ...], written.structure.instructions)
+            others[number] = tuple(
+                [one._replace(operand=begin + one.operand) if isinstance(one, Op) else one for one in gates]
+            )
+            begin += written.numbers(self._bound.operands(0, 1)).shape[1]
+        return with_turns(self._program.segment_at(place), self._of(place)[0], others), begin
+
+    def chosen(self) -> InStretches | str:
+        """Return what is chosen, written for these bindings."""
+        made: dict[int, dict[int, WrittenCircuit]] = {}
+        for (place, number), manner in self._tried.manners.items():
+            if (written := self._of(place)[1][number](self._bound, manner)) is not None:
+                made.setdefault(place, {})[number] = written
+        all_made = tuple([written for of in made.values() for written in of.values()])
+        if self._tried.latest is None or self._tried.latest[0] != all_made:
+            program = self._program_of(made)
+            if not all_made or not self._is_faster(program):
+                return self.stays(SLOWER)
+            self._tried.latest = all_made, program
+        fact = f"{AS} in {len(made)} of {len(self._program.segments)} segments"
+        return InStretches(self._tried.latest[1], with_numbers(self._bound, all_made), fact)
+
+    def _program_of(self, made: Mapping[int, Mapping[int, WrittenCircuit]]) -> Program:
+        segments, begin = {}, self._total
+        for place, of in made.items():
+            segments[place], begin = self._segment(place, of, begin)
+        return with_segments(self._program, segments)
+
+    def _is_faster(self, program: Program) -> bool:
+        """Return whether a program as a whole takes less time, whose other segments begin in other layouts."""
+        seconds, came = self._time(self._plans.of(program)), self._time(self._plans.came())
+        return int(100 * seconds / came if came else 100) < thresholds.now.written_percent
+
+
+def with_numbers(bound: Bindings, written: Sequence[WrittenCircuit]) -> Bindings:
+    """Return bindings with the numbers of all that is written behind their own."""
+
+    def operands(begin: int, end: int) -> Operands:
+        own = bound.operands(begin, end)
+        return np.concatenate([own, *(one.numbers(own) for one in written)], axis=1)
+
+    return Bindings.of(operands(0, 1)) if bound.count == 1 else Bindings(bound.count, operands)
+
+
+def of_run(
+    call: BatchCall, inputs: Inputs, as_it_came: Callable[[], tuple[ProgramWay, list[SimulatesStates]]]
+) -> tuple[Program, Bindings, dict[str, str]]:
+    """Return the program, the bindings and the facts of a run whose circuit is not gates alone."""
+    program, bound, request, where = inputs.program, inputs.bound, inputs.request, inputs.wheres[0]
+    options, stays = call.options, (program, bound, dict[str, str]())
+    if why_not(options, where.ranks is not None):
+        return stays
+    way, (machine, *_) = as_it_came()
+    if way is not PLANS or not isinstance(machine, Machine):
+        return stays
+
+    def of(other: Program) -> Sequence[Plan]:
+        return machines_of(inputs.wheres, other, options, bound.count * request.trajectories)[1][0].plans
+
+    plans, place = Plans(lambda: machine.plans, of, machine.plan_for), Where(where.device, where.deployment, options)
+    states = bound.count * min(request.trajectories, 2 ** min(entropy(program, bound.operands(0, 1)[0]), 62))
+    found = in_stretches(program, inputs.circuit.num_qubits, bound, plans, place, states)
+    return stays if isinstance(found, str) else (found.program, found.bound, {FACT: found.fact})
+
+
+def why_not(options: Options, ranks: bool) -> str:
+    """Return why a circuit that is not gates alone runs as it came, whatever is predicted; "" if it need not."""
+    if options.checkpoint is not None:
+        return "a checkpoint is found again by its own numbers"
+    return "ranks that share a state write circuits of gates alone" if ranks else ""
