@@ -31,7 +31,7 @@ from qsim_ex.program.turns import Gate, Turns, turns_of, with_segments, with_tur
 from qsim_ex.run.candidates import AS, most_rotations, written_between
 from qsim_ex.run.machine import Machine
 from qsim_ex.run.methods.method import ProgramWay, SimulatesStates
-from qsim_ex.run.tried import MORE, Tried
+from qsim_ex.run.tried import MORE, Tried, planning_of
 from qsim_ex.run.where import Where
 from qsim_ex.run.worker import PLANS, machines_of
 from qsim_ex.run.written_out import FACT
@@ -150,6 +150,8 @@ def in_stretches(
         return look.stays(SHORT)
     tried.spent += int(tried.run * min(states, 1 << 30))
     at_once = again or (where.compiles and not tried.compared)
+    if not (at_once or look.is_read()):
+        return tried.why
     if tried.is_time(where.interprets) or at_once:
         tried.compared = max(tried.compared, 1)
         look.in_all_manners()
@@ -185,9 +187,19 @@ class _Look:
             long = int(1e6 * seconds) >= least and int(1e9 * seconds) >= now.written_nanoseconds * plan.num_gates
             if long and self._of(place)[1]:
                 found.append(place)
-                tried.gates += plan.num_gates
         tried.looked, tried.long = True, tuple(found)
         return bool(found)
+
+    def is_read(self) -> bool:
+        """Return whether it is known how many gates are written, for which all runs have to take as long as planning."""
+        tried = self._tried
+        if not tried.gates and tried.spent >= planning_of(sum(plan.num_gates for plan in self._plans.came())):
+            every = [stretch for place in tried.long for stretch in self._of(place)[1].values()]
+            written = [one(self._bound, Manner.BETWEEN) for one in every]
+            tried.gates = sum(one.num_gates for one in written if one is not None)
+            if not tried.gates:
+                self.stays(SLOWER)
+        return tried.gates > 0
 
     def _of(self, place: int) -> tuple[Turns, dict[int, Stretch]]:
         return _stretches(self._program.segment_at(place), self._num_wires, place == self._begin)
