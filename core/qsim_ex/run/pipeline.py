@@ -50,13 +50,13 @@ if TYPE_CHECKING:
     from qsim_ex.comm.protocol import Communicator
     from qsim_ex.execution import together
     from qsim_ex.program.separation import How, SeparatePart, Separation
-    from qsim_ex.run import checkpointed, over_ranks, shares, stretches, written_by_ranks
+    from qsim_ex.run import checkpointed, instead, over_ranks, shares, written_by_ranks
 else:
     together = later("qsim_ex.execution.together")
     checkpointed = later("qsim_ex.run.checkpointed")
     over_ranks = later("qsim_ex.run.over_ranks")
     shares = later("qsim_ex.run.shares")
-    stretches = later("qsim_ex.run.stretches")
+    instead = later("qsim_ex.run.instead")
 written_by_ranks = later("qsim_ex.run.written_by_ranks")
 
 
@@ -230,7 +230,8 @@ def planned_run(call: BatchCall, inputs: Inputs) -> PlannedRun:
         request = replace(request, observables=observables or request.observables)
     facts = {} if found is None else {FACT: found.fact}
     if call.may_be_heavy and not (found or gates_of(inputs.circuit.structure)):
-        program, bound, facts = stretches.of_run(call, inputs, as_it_came)
+        given = program, circuit.num_qubits, bound, request.trajectories, wheres, options
+        program, bound, facts = instead.of_run(*given, as_it_came)
     way, machines = machines_of(wheres, program, options, states) if facts else as_it_came()
     return PlannedRun(separation, circuit, program, bound, request, way, machines, options, facts=facts)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from qsim_ex.circuit.circuit import Circuit
 from qsim_ex.circuit.observables import PauliSum
@@ -15,7 +15,6 @@ from qsim_ex.display.explanation import Explanation
 from qsim_ex.display.plans.chart import PlanChart
 from qsim_ex.errors import OptionError
 from qsim_ex.execution.costs import first_of, total_of
-from qsim_ex.execution.prepare import plans_of
 from qsim_ex.observe import expectation
 from qsim_ex.options import Options
 from qsim_ex.options.methods import UNDER, USUAL, MethodRow
@@ -33,13 +32,11 @@ from qsim_ex.program.program import Program
 from qsim_ex.program.separate import separation_of
 from qsim_ex.program.separation import Separation
 from qsim_ex.run.candidates import beginning_of, gates_of
+from qsim_ex.run.foreseen import foreseen
 from qsim_ex.run.methods.method import RunMethod, Suited, loaded
 from qsim_ex.run.pipeline import BatchCall
 from qsim_ex.run.plan_charts import chart_of
-from qsim_ex.run.request import own_bindings
-from qsim_ex.run.where import Where
 from qsim_ex.run.worker import way_of
-from qsim_ex.run.written_out import written_out
 from qsim_ex.steps.plan import Plan
 
 if TYPE_CHECKING:
@@ -58,45 +55,7 @@ def plans(circuit: Circuit, options: Options, gpu: HypotheticalGpu | None = None
     if _without_plans(circuit, options) is not None:
         return []
     parts = _parts(circuit, options)[1]
-    return [plan for part in parts for plan in _planned(*part, options, gpu=gpu, again=again).plans]
-
-
-class _Planned(NamedTuple):
-    """A circuit that is simulated as a whole. written: how the one is written that runs in its place; "" for none."""
-
-    program: Program
-    plans: tuple[Plan, ...]
-    device: HypotheticalDevice
-    deployment: Deployment
-    written: str
-
-
-def _planned(
-    circuit: Circuit,
-    program: Program,
-    options: Options,
-    machine: Cluster | None = None,
-    gpu: HypotheticalGpu | None = None,
-    *,
-    again: bool = True,
-) -> _Planned:
-    """Return the plans of a circuit that is simulated as a whole, their device and their placement."""
-    device, deployment = assign_hypothetical(circuit.num_qubits, options, elsewhere=machine is not None, gpu=gpu)
-    shape, levels = device.shape(options.dtype), deployment.planning_levels
-
-    def planned(program: Program) -> tuple[Plan, ...]:
-        return plans_of(program, circuit.num_qubits, shape, levels, device.grows)
-
-    def anew(written: Circuit) -> tuple[Program, tuple[Plan, ...]]:
-        program = program_of(written.structure, False, 0, ())
-        return program, planned(program)
-
-    found, where = planned(program), Where(device, deployment, options)
-    heavy = options.checkpoint is None and not program.branches and BatchCall.of_shots(circuit, options).may_be_heavy
-    bound = own_bindings(circuit)
-    if heavy and (other := written_out(circuit.structure, bound, lambda: found, where, anew, again=again)):
-        return _Planned(other.program, planned(other.program), device, deployment, other.fact)
-    return _Planned(program, found, device, deployment, "")
+    return [plan for part in parts for plan in foreseen(*part, options, gpu=gpu, again=again).plans]
 
 
 def _parts(
@@ -132,7 +91,7 @@ def summary(circuit: Circuit, options: Options, machine: Cluster | None = None) 
         return NO_WORK
     totals = []
     for part, program in _parts(circuit, options, machine)[1]:
-        found = _planned(part, program, options, machine)
+        found = foreseen(part, program, options, machine)
         rates = found.device.rates(options.dtype, options.threads) if machine is None else machine.speeds
         rates = rates.shared(options.virtual_peers)
         totals.append(total_of(found.plans, options.dtype, found.deployment, rates))
@@ -214,7 +173,7 @@ def _explained(
     circuit: Circuit, program: Program, options: Options, machine: Cluster | None, title: str = ""
 ) -> tuple[list[str], list[PlanChart]]:
     """Return lines and charts on a circuit that is simulated as a whole; title: the charts' title."""
-    program, found, device, deployment, written = _planned(circuit, program, options, machine)
+    program, found, device, deployment, written, why = foreseen(circuit, program, options, machine)
     rates = (H200 if machine is None else machine.speeds).shared(options.virtual_peers)
     head = f"{device.name}: {device.description}"
     if deployment.in_one_piece:
@@ -225,9 +184,9 @@ def _explained(
         lines.append(machine.describe(deployment))
     if (heads := _method(USUAL[options.method]).heads) is not None:
         lines.append(heads(circuit))
-    lines += (form := _form(circuit))
-    if form and options.checkpoint is not None:
-        lines.append("the circuit runs as it came: a checkpoint is found again by its own numbers")
+    lines += _form(circuit)
+    if why:
+        lines.append(f"the circuit runs as it came: {why}")
     if written:
         lines.append(f"the circuit runs {written} in a Clifford frame that changes, which takes less time")
     lines += program.describe(entropy(program, circuit.operands[0]))

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from functools import lru_cache
-from typing import TYPE_CHECKING, NamedTuple, cast
+from typing import NamedTuple, cast
 
 import numpy as np
 
@@ -24,22 +24,13 @@ from qsim_ex.circuit.structure import Structure
 from qsim_ex.planning.compiled import MOST_WIRES, check_cancelled
 from qsim_ex.planning.written.bindings import WrittenBindings
 from qsim_ex.planning.written.out import Manner, WritingLimits, WrittenCircuit
-from qsim_ex.options import Options
-from qsim_ex.program.kraus import entropy
 from qsim_ex.program.program import Program, Segment
 from qsim_ex.program.turns import Gate, Turns, turns_of, with_segments, with_turns
 from qsim_ex.run.candidates import AS, most_rotations, written_between
-from qsim_ex.run.machine import Machine
-from qsim_ex.run.methods.method import ProgramWay, SimulatesStates
 from qsim_ex.run.tried import MORE, Tried, planning_of
 from qsim_ex.run.where import Where
-from qsim_ex.run.worker import PLANS, machines_of
-from qsim_ex.run.written_out import FACT
 from qsim_ex.steps.layout import Layout
 from qsim_ex.steps.plan import Plan
-
-if TYPE_CHECKING:
-    from qsim_ex.run.pipeline import BatchCall, Inputs
 
 SHORT = "its stretches of gates between what is random, saved or conditional take too little time to be written anew"
 SLOWER = "nothing that is written of its stretches of gates is predicted to be faster"
@@ -134,18 +125,14 @@ def _stretches(segment: Segment, num_wires: int, zeros: bool) -> tuple[Turns, di
     return turns, of
 
 
-def in_stretches(
-    program: Program, num_wires: int, bound: Bindings, plans: Plans, where: Where, states: float, *, again: bool = False
-) -> InStretches | str:
-    """Return what runs in place of a program that is no circuit of gates alone; or in words why it runs as it came.
+def in_stretches(look: Look, states: float, *, again: bool = False) -> InStretches | str:
+    """Return what runs in place of a program; or in words why it runs as it came.
 
     states: about how many states are simulated. again: whether the circuit comes again, so that all is compared.
     """
-    batch = bound.count > 1
-    tried = tried_stretches(program, num_wires, where.deployment, where.options.dtype, where.options.threads, batch)
+    tried, where = look.tried, look.where
     if tried.slower or not thresholds.now.written_percent:
         return tried.why
-    look = _Look(program, num_wires, bound, plans, where, tried)
     if not tried.looked and not look.is_long():
         return look.stays(SHORT)
     tried.spent += int(tried.run * min(states, 1 << 30))
@@ -158,31 +145,36 @@ def in_stretches(
     return look.chosen() if tried.manners else tried.why
 
 
-class _Look:
-    """A look at what runs in place of a program."""
+def as_told(look: Look, manners: Sequence[tuple[tuple[int, int], int]]) -> InStretches | str:
+    """Return what is written in some manners, each of a turn of a segment, whatever is predicted."""
+    look.tried.manners = {of: Manner(manner) for of, manner in manners}
+    return look.chosen(told=True)
 
-    def __init__(
-        self, program: Program, num_wires: int, bound: Bindings, plans: Plans, where: Where, tried: TriedStretches
-    ) -> None:
-        self._program, self._num_wires, self._bound = program, num_wires, bound
-        self._plans, self._where, self._tried = plans, where, tried
+
+class Look:
+    """A look at what runs in place of a program. tried: what is known of it there."""
+
+    def __init__(self, program: Program, num_wires: int, bound: Bindings, plans: Plans, where: Where) -> None:
+        self._program, self._num_wires, self._bound, self._plans = program, num_wires, bound, plans
+        place = where.deployment, where.options.dtype, where.options.threads, bound.count > 1
+        self.where, self.tried = where, tried_stretches(program, num_wires, *place)
         saves = any(SAVE_KINDS[save.what].gates_only for save in program.saves)  # a unitary is for all states
         self._begin = -1 if saves else 0
         self._total = bound.operands(0, 1).shape[1]
 
     def stays(self, why: str) -> str:
         """Keep that the program runs as it came, and return why."""
-        self._tried.slower, self._tried.why = True, why
+        self.tried.slower, self.tried.why = True, why
         return why
 
     def is_long(self) -> bool:
         """Find the segments that take long enough to be written; return whether there are any."""
-        tried, now, found = self._tried, thresholds.now, list[int]()
+        tried, now, found = self.tried, thresholds.now, list[int]()
         if self._num_wires > MOST_WIRES:
             return False
         least = min(now.compared_microseconds, now.written_microseconds, key=int)
         for place, plan in zip(self._program.segment_places, self._plans.came(), strict=True):
-            seconds = self._where.times([plan]).later
+            seconds = self.where.times([plan]).later
             tried.run += int(1e6 * seconds)
             long = int(1e6 * seconds) >= least and int(1e9 * seconds) >= now.written_nanoseconds * plan.num_gates
             if long and self._of(place)[1]:
@@ -192,7 +184,7 @@ class _Look:
 
     def is_read(self) -> bool:
         """Return whether it is known how many gates are written, for which all runs have to take as long as planning."""
-        tried = self._tried
+        tried = self.tried
         if not tried.gates and tried.spent >= planning_of(sum(plan.num_gates for plan in self._plans.came())):
             every = [stretch for place in tried.long for stretch in self._of(place)[1].values()]
             written = [one(self._bound, Manner.BETWEEN) for one in every]
@@ -207,11 +199,11 @@ class _Look:
     def in_all_manners(self) -> None:
         """Choose the fastest manner for each segment, by the time of runs that are long enough for new kernels."""
         came = dict(zip(self._program.segment_places, self._plans.came(), strict=True))
-        self._tried.manners.clear()
-        for place in self._tried.long:
+        self.tried.manners.clear()
+        for place in self.tried.long:
             least, best = self._time([came[place]]), cast("Manner | None", None)
             limit = int(1e6 * least)
-            surely = self._where.rates.surely * least
+            surely = self.where.rates.surely * least
             for manner in Manner:
                 check_cancelled()
                 if (found := self._in_manner(place, manner, limit, came[place])) is None:
@@ -220,15 +212,15 @@ class _Look:
                     least, best = found, manner
             for number, stretch in self._of(place)[1].items():
                 if best is not None and stretch(self._bound, best, limit) is not None:
-                    self._tried.manners[place, number] = best
+                    self.tried.manners[place, number] = best
                     stretch.keep(best)
-        if not self._tried.manners:
+        if not self.tried.manners:
             self.stays(SLOWER)
 
     def _time(self, plans: Sequence[Plan]) -> float:
         """Return the seconds of some plans, in later runs if all runs are long enough for new kernels."""
-        times = self._where.times(plans)
-        kernels = not self._where.interprets or self._tried.spent >= thresholds.now.settled_microseconds
+        times = self.where.times(plans)
+        kernels = not self.where.interprets or self.tried.spent >= thresholds.now.settled_microseconds
         return times.later if kernels else times.first
 
     def _in_manner(self, place: int, manner: Manner, microseconds: int, came: Plan) -> float | None:
@@ -253,20 +245,20 @@ class _Look:
             begin += written.numbers(self._bound.operands(0, 1)).shape[1]
         return with_turns(self._program.segment_at(place), self._of(place)[0], others), begin
 
-    def chosen(self) -> InStretches | str:
-        """Return what is chosen, written for these bindings."""
+    def chosen(self, *, told: bool = False) -> InStretches | str:
+        """Return what is chosen, written for these bindings; told: though nobody asks here how long it takes."""
         made: dict[int, dict[int, WrittenCircuit]] = {}
-        for (place, number), manner in self._tried.manners.items():
+        for (place, number), manner in self.tried.manners.items():
             if (written := self._of(place)[1][number](self._bound, manner)) is not None:
                 made.setdefault(place, {})[number] = written
         all_made = tuple([written for of in made.values() for written in of.values()])
-        if self._tried.latest is None or self._tried.latest[0] != all_made:
+        if self.tried.latest is None or self.tried.latest[0] != all_made:
             program = self._program_of(made)
-            if not all_made or not self._is_faster(program):
+            if not all_made or not (told or self._is_faster(program)):
                 return self.stays(SLOWER)
-            self._tried.latest = all_made, program
+            self.tried.latest = all_made, program
         fact = f"{AS} in {len(made)} of {len(self._program.segments)} segments"
-        return InStretches(self._tried.latest[1], with_numbers(self._bound, all_made), fact)
+        return InStretches(self.tried.latest[1], with_numbers(self._bound, all_made), fact)
 
     def _program_of(self, made: Mapping[int, Mapping[int, WrittenCircuit]]) -> Program:
         segments, begin = {}, self._total
@@ -288,31 +280,3 @@ def with_numbers(bound: Bindings, written: Sequence[WrittenCircuit]) -> Bindings
         return np.concatenate([own, *(one.numbers(own) for one in written)], axis=1)
 
     return Bindings.of(operands(0, 1)) if bound.count == 1 else Bindings(bound.count, operands)
-
-
-def of_run(
-    call: BatchCall, inputs: Inputs, as_it_came: Callable[[], tuple[ProgramWay, list[SimulatesStates]]]
-) -> tuple[Program, Bindings, dict[str, str]]:
-    """Return the program, the bindings and the facts of a run whose circuit is not gates alone."""
-    program, bound, request, where = inputs.program, inputs.bound, inputs.request, inputs.wheres[0]
-    options, stays = call.options, (program, bound, dict[str, str]())
-    if why_not(options, where.ranks is not None):
-        return stays
-    way, (machine, *_) = as_it_came()
-    if way is not PLANS or not isinstance(machine, Machine):
-        return stays
-
-    def of(other: Program) -> Sequence[Plan]:
-        return machines_of(inputs.wheres, other, options, bound.count * request.trajectories)[1][0].plans
-
-    plans, place = Plans(lambda: machine.plans, of, machine.plan_for), Where(where.device, where.deployment, options)
-    states = bound.count * min(request.trajectories, 2 ** min(entropy(program, bound.operands(0, 1)[0]), 62))
-    found = in_stretches(program, inputs.circuit.num_qubits, bound, plans, place, states)
-    return stays if isinstance(found, str) else (found.program, found.bound, {FACT: found.fact})
-
-
-def why_not(options: Options, ranks: bool) -> str:
-    """Return why a circuit that is not gates alone runs as it came, whatever is predicted; "" if it need not."""
-    if options.checkpoint is not None:
-        return "a checkpoint is found again by its own numbers"
-    return "ranks that share a state write circuits of gates alone" if ranks else ""

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from time import perf_counter
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from qsim_ex import thresholds
 from qsim_ex.circuit.circuit import Circuit
 from qsim_ex.circuit.ops import Measure
 from qsim_ex.circuit.parameters.bindings import Bindings
@@ -46,7 +48,7 @@ if TYPE_CHECKING:
     from qsim_ex.execution import together
     from qsim_ex.options import Options
     from qsim_ex.program.separation import SeparatePart, Separation
-    from qsim_ex.run import over_ranks, saved_rows
+    from qsim_ex.run import instead, over_ranks, saved_rows
     from qsim_ex.run.exact import branches as density_branches
     from qsim_ex.run.exact import parts as density_parts
     from qsim_ex.run.request import Request
@@ -54,6 +56,7 @@ else:
     together = later("qsim_ex.execution.together")
     density_branches = later("qsim_ex.run.exact.branches")
     density_parts = later("qsim_ex.run.exact.parts")
+    instead = later("qsim_ex.run.instead")
     over_ranks = later("qsim_ex.run.over_ranks")
     saved_rows = later("qsim_ex.run.saved_rows")
 
@@ -224,8 +227,11 @@ def _simulated(call: BatchCall, inputs: _DensityInputs) -> BatchResult:
     """Plan and run what was checked and assigned."""
     separation, circuit, whole, program, numbers, request, wheres, made, began = inputs
     options, readout, count = call.options, call.readout, numbers.count
+    as_it_came, facts = partial(machines_of, wheres, program, options, count), dict[str, str]()
+    if len(whole.instructions) << made.size >= thresholds.now.method_work:
+        program, numbers, facts = instead.of_run(program, made.size, numbers, 1, wheres, options, as_it_came)
     way, machines = machines_of(wheres, program, options, count)
-    run = PlannedRun(separation, whole, program, numbers, request, way, machines, options, "density_matrix")
+    run = PlannedRun(separation, whole, program, numbers, request, way, machines, options, "density_matrix", facts)
     gates = sum(plan.num_gates for plan in machines[0].plans)
     collector = DensityCollector.empty(circuit, program, request, count, wheres[0], options, machines[0].plans)
     collector.doubled = made
