@@ -201,17 +201,15 @@ class Look:
         came = dict(zip(self._program.segment_places, self._plans.came(), strict=True))
         self.tried.manners.clear()
         for place in self.tried.long:
-            least, best = self._time([came[place]]), cast("Manner | None", None)
-            limit = int(1e6 * least)
-            surely = self.where.rates.surely * least
-            for manner in Manner:
-                check_cancelled()
-                if (found := self._in_manner(place, manner, limit, came[place])) is None:
-                    continue
-                if found < least and int(100 * found / surely if surely else 100) < thresholds.now.written_percent:
-                    least, best = found, manner
+            seconds = self._time([came[place]])
+            limit, surely = int(1e6 * seconds), self.where.rates.surely * seconds
+            times = {manner: self._in_manner(place, manner, limit, came[place]) for manner in Manner}
+            faster = [(of, manner) for manner, of in times.items() if of is not None and _is_less(of, surely)]
+            if not faster:
+                continue
+            _, best = min(faster)
             for number, stretch in self._of(place)[1].items():
-                if best is not None and stretch(self._bound, best, limit) is not None:
+                if stretch(self._bound, best, limit) is not None:
                     self.tried.manners[place, number] = best
                     stretch.keep(best)
         if not self.tried.manners:
@@ -225,6 +223,7 @@ class Look:
 
     def _in_manner(self, place: int, manner: Manner, microseconds: int, came: Plan) -> float | None:
         """Return the seconds of a segment that is written in a manner; None if none of it can be."""
+        check_cancelled()
         made = {}
         for number, stretch in self._of(place)[1].items():
             if (written := stretch(self._bound, manner, microseconds)) is not None:
@@ -268,8 +267,12 @@ class Look:
 
     def _is_faster(self, program: Program) -> bool:
         """Return whether a program as a whole takes less time, whose other segments begin in other layouts."""
-        seconds, came = self._time(self._plans.of(program)), self._time(self._plans.came())
-        return int(100 * seconds / came if came else 100) < thresholds.now.written_percent
+        return _is_less(self._time(self._plans.of(program)), self._time(self._plans.came()))
+
+
+def _is_less(seconds: float, most: float) -> bool:
+    """Return whether something takes less than some seconds, or than the share of these that thresholds say."""
+    return int(100 * seconds / most if most else 100) < thresholds.now.written_percent
 
 
 def with_numbers(bound: Bindings, written: Sequence[WrittenCircuit]) -> Bindings:
