@@ -179,7 +179,9 @@ def test_all_manners_are_compared_before_kernels_are_compiled(hold: Hold, monkey
 
 def test_a_job_compiles_kernels_of_one_manner(hold: Hold, monkeypatch: pytest.MonkeyPatch) -> None:
     """With compile="always" the kernels of what is chosen are compiled in the first run, and none in later ones."""
-    hold(**{**EAGER, "method_work": 0, "written_microseconds": 0, "compared_microseconds": 0, "planned_microseconds": 0})
+    hold(
+        **{**EAGER, "method_work": 0, "written_microseconds": 0, "compared_microseconds": 0, "planned_microseconds": 0}
+    )
     runtime, made = EmulatedRuntime(), gates("hubbard", FEW_WIRES)
     device, expected = GpuDevice.on(runtime), simulate(made)
     monkeypatch.setattr(discover, "gpu", lambda _number=0: device)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -13,15 +14,14 @@ from support.noisy_circuits import KINDS, random_noisy
 
 from qsim_ex import Circuit, CircuitBuilder, PauliString, PauliSum, Simulator, reference
 from qsim_ex.circuit.noise import channels as noise
-from qsim_ex.circuit.ops import Op
 from qsim_ex.circuit.parameters.bindings import Bindings
-from qsim_ex.program.choices import Choice, Conditioned
 from qsim_ex.program.divide import program_of
-from qsim_ex.program.turns import is_gate, turns_of, with_segments, with_turns
+from qsim_ex.program.gathered import acted, is_gate
+from qsim_ex.program.turns import turns_of, with_segments, with_turns
 from qsim_ex.run import instead, stretches
 from qsim_ex.run.foreseen import BRANCHES
 from qsim_ex.run.instead import CHECKPOINT
-from qsim_ex.run.stretches import SHORT, SLOWER, InStretches, Look
+from qsim_ex.run.stretches import SHORT, SLOWER, InStretches, StretchLook
 from qsim_ex.run.where import Where
 from tools.fuzz.engine_ranks import on_ranks
 from tools.fuzz.thresholds import WRITTEN
@@ -41,7 +41,7 @@ def stretch(builder: CircuitBuilder, seed: int) -> None:
         on = rng.permutation(N)[:3].tolist()
         for wire in on:
             builder.gate("h", [wire])
-        for one, other in zip(on, on[1:], strict=False):
+        for one, other in pairwise(on):
             builder.gate("h", [other]).gate("cz", [one, other]).gate("h", [other])
         builder.gate("rz", [on[-1]], rng.uniform(0.2, 0.7))
         for one, other in zip(on[-2::-1], on[:0:-1], strict=False):
@@ -226,13 +226,13 @@ def test_a_run_that_waits_for_kernels_compares_at_once(hold: Hold, monkeypatch: 
     """With compile="always" on a GPU all manners are compared in the first run, and not again."""
     hold(**{**ALWAYS, "planned_microseconds": 1 << 30})
     monkeypatch.setattr(Where, "compiles", True)
-    compared, compare = [0], Look.in_all_manners
+    compared, compare = [0], StretchLook.in_all_manners
 
-    def counted(look: Look) -> None:
+    def counted(look: StretchLook) -> None:
         compared[0] += 1
         compare(look)
 
-    monkeypatch.setattr(Look, "in_all_manners", counted)
+    monkeypatch.setattr(StretchLook, "in_all_manners", counted)
     simulator, made = Simulator(device="cpu"), measured()
     assert all(told(simulator.run(made, 1, seed=1)) for _ in range(3))
     assert compared == [1]
@@ -255,7 +255,7 @@ def test_checkpoints_and_branches_of_density_matrices_say_why(tmp_path: Path, ho
 
 @pytest.mark.parametrize("others", ["alike", "other numbers"])
 def test_ranks_run_what_all_of_them_write(hold: Hold, monkeypatch: pytest.MonkeyPatch, others: str) -> None:
-    """Ranks that share a state find the shots of one process by what all write alike, else by the circuit as it came."""
+    """Ranks that share a state find the shots of one process, and by what all write alike if they do."""
     hold(**ALWAYS)
     made, usual = measured(), instead.as_told
     alone = Simulator(device="cpu", precision="double", processes="never").run(made, 7, seed=5)
@@ -289,13 +289,7 @@ def test_turns_keep_the_order_on_each_wire(name: str) -> None:
         for wire in range(circuit.num_qubits):
             on = [[id(piece) for piece in of if acted(piece) >> wire & 1] for of in (order, segment.pieces)]
             assert on[0] == on[1]
-    same = {place: with_turns(program.segment_at(place), turns_of(program.segment_at(place)), {}) for place in program.segment_places}
+    same = {
+        of: with_turns(program.segment_at(of), turns_of(program.segment_at(of)), {}) for of in program.segment_places
+    }
     assert with_segments(program, same).choices is program.choices
-
-
-def acted(piece: Any) -> int:
-    """Return the wires of a piece."""
-    if isinstance(piece, Choice):
-        return sum(1 << wire for wire in piece.wires)
-    of: Op = piece.operation if isinstance(piece, Conditioned) else piece
-    return of.acts_on

@@ -8,12 +8,14 @@ from typing import Literal, assert_never
 
 import numpy as np
 
-from qsim_ex.circuit.ops import ALWAYS, Entry, Initialize, Op, Pattern, Permutation, pattern
+from qsim_ex.circuit.ops import ALWAYS, Entry, Initialize, Op, Pattern, Permutation, mask_of, pattern
 from qsim_ex.circuit.structure import straight_work
 from qsim_ex.program.choices import Choice, Conditioned, GatheredOperands
 from qsim_ex.program.program import Segment, Work
 
 _PROJECTION, _RESET = pattern("r00r"), pattern("rr00")
+
+Gate = Op | Permutation
 
 Piece = Work | Choice | Conditioned
 """One piece of a segment: work, a choice that was made before, or work under a condition."""
@@ -62,6 +64,27 @@ def segment_from(collected: Iterable[Piece]) -> Segment:
                 assert_never(piece)
     operands = GatheredOperands(np.array(taken.operands, dtype=np.int64), tuple(inserted), total)
     return Segment(straight_work(work), operands, pieces)
+
+
+def is_gate(piece: Piece) -> bool:
+    """Return whether a piece is a gate, whatever has happened before."""
+    return isinstance(piece, Permutation) or (isinstance(piece, Op) and piece.unitary)
+
+
+def acted(piece: Piece) -> int:
+    """Return the mask of the wires that a piece acts on."""
+    match piece:
+        case Choice(wires=wires):
+            return mask_of(wires)
+        case Conditioned(operation):
+            return operation.acts_on
+        case _:
+            return piece.acts_on
+
+
+def moved(gates: Iterable[Gate], places: int) -> tuple[Gate, ...]:
+    """Return gates whose operands begin so many places later."""
+    return tuple([one._replace(operand=places + one.operand) if isinstance(one, Op) else one for one in gates])
 
 
 class _Taken:

@@ -9,13 +9,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from qsim_ex.circuit.ops import Op, Permutation, mask_of, wires_of
+from qsim_ex.circuit.ops import wires_of
 from qsim_ex.circuit.structure import straight_work
-from qsim_ex.program.choices import Choice, Conditioned
-from qsim_ex.program.gathered import Piece, segment_from
+from qsim_ex.program.gathered import Gate, Piece, acted, is_gate, segment_from
 from qsim_ex.program.program import Program, Segment
 
-Gate = Op | Permutation
 Turns = tuple[tuple[Piece, ...], ...]
 
 
@@ -27,7 +25,7 @@ def turns_of(segment: Segment) -> Turns:
     turns: list[list[Piece]] = [[]]
     reached: dict[int, int] = {}
     for piece in segment.pieces:
-        wires = wires_of(_acted(piece))
+        wires = wires_of(acted(piece))
         turn = max([reached.get(wire, 0) for wire in wires], default=0)
         turn += is_gate(piece) == turn % 2  # gates have those with even numbers
         while turn >= len(turns):
@@ -35,21 +33,6 @@ def turns_of(segment: Segment) -> Turns:
         turns[turn].append(piece)
         reached.update(dict.fromkeys(wires, turn))
     return tuple(map(tuple, turns))
-
-
-def is_gate(piece: Piece) -> bool:
-    """Return whether a piece is a gate, whatever has happened before."""
-    return isinstance(piece, Permutation) or (isinstance(piece, Op) and piece.unitary)
-
-
-def _acted(piece: Piece) -> int:
-    match piece:
-        case Choice(wires=wires):
-            return mask_of(wires)
-        case Conditioned(operation):
-            return operation.acts_on
-        case _:
-            return piece.acts_on
 
 
 def with_turns(segment: Segment, turns: Turns, others: Mapping[int, Sequence[Gate]]) -> Segment:

@@ -129,7 +129,7 @@ def _written(structure: Structure, gates: int, few: bool, given: Circuit) -> Wri
 
 
 def written_between(structure: Structure, given: Circuit, *, zeros: bool) -> WrittenCircuit | None:
-    """Return what stands between the gates of a circuit; None if it is too many rotations. structure: see `gates_of`."""
+    """Return what stands between the gates that a structure begins with; None if it is too many rotations."""
     dense = thresholds.now.gates_of_a_rotation
     limits = WritingLimits(most_rotations(structure), read=_READ * gates_of(structure) // dense if dense else UNBOUNDED)
     return write(given, limits=limits, manner=Manner.BETWEEN, zeros=zeros)

@@ -16,7 +16,7 @@ from qsim_ex.run.candidates import gates_of
 from qsim_ex.run.instead import CHECKPOINT
 from qsim_ex.run.pipeline import BatchCall
 from qsim_ex.run.request import own_bindings
-from qsim_ex.run.stretches import Look, Plans, in_stretches
+from qsim_ex.run.stretches import Planning, StretchLook, in_stretches
 from qsim_ex.run.where import Where
 from qsim_ex.run.worker import PLANS, way_of
 from qsim_ex.run.written_out import written_out
@@ -33,7 +33,7 @@ BRANCHES = "density matrices of circuits with blocks or loops are followed branc
 class Foreseen(NamedTuple):
     """A circuit that is simulated as a whole.
 
-    written: how what runs in its place is written; "" for nothing. why: why it runs as it came, if that is worth a word.
+    written: how what runs in its place is written; "" for nothing. why: it runs as it came, if it is to be told.
     """
 
     program: Program
@@ -80,7 +80,7 @@ def foreseen(
         return Foreseen(other.program, planned(other.program), device, deployment, other.fact) if other else came
     if way_of([(device, deployment)], program, options) is not PLANS:
         return came
-    look = Look(program, circuit.num_qubits, bound, Plans(lambda: plans, planned, one), where)
+    look = StretchLook(program, circuit.num_qubits, bound, Planning(lambda: plans, planned, one), where)
     if isinstance(found := in_stretches(look, 0, again=again), str):
         return came._replace(why=found)
     return Foreseen(found.program, planned(found.program), device, deployment, found.fact)

@@ -17,7 +17,7 @@ from qsim_ex.program.kraus import entropy
 from qsim_ex.program.program import Program
 from qsim_ex.run.machine import Machine
 from qsim_ex.run.methods.method import ProgramWay, SimulatesStates
-from qsim_ex.run.stretches import InStretches, Look, Plans, as_told, in_stretches
+from qsim_ex.run.stretches import InStretches, Planning, StretchLook, as_told, in_stretches
 from qsim_ex.run.where import Where
 from qsim_ex.run.worker import PLANS, machines_of
 from qsim_ex.run.written_out import FACT
@@ -60,14 +60,14 @@ def of_run(
     def of(other: Program) -> Sequence[Plan]:
         return machines_of(wheres, other, options, bound.count * trajectories)[1][0].plans
 
-    plans, place = Plans(lambda: machine.plans, of, machine.plan_for), Where(where.device, where.deployment, options)
-    look = Look(program, num_wires, bound, plans, place)
+    plans, place = Planning(lambda: machine.plans, of, machine.plan_for), Where(where.device, where.deployment, options)
+    look = StretchLook(program, num_wires, bound, plans, place)
     most = 2 ** min(entropy(program, bound.operands(0, 1)[0]), _ALL) if program.branches else 1
     found = _agreed(where.ranks, look, bound.count * min(trajectories, most))
     return stays if isinstance(found, str) else Instead(found.program, found.bound, {FACT: found.fact})
 
 
-def _agreed(ranks: Communicator | None, look: Look, states: float) -> InStretches | str:
+def _agreed(ranks: Communicator | None, look: StretchLook, states: float) -> InStretches | str:
     """Return what runs, which is the same on all ranks; see `in_stretches`."""
     if ranks is None:
         return in_stretches(look, states)

@@ -229,7 +229,7 @@ def planned_run(call: BatchCall, inputs: Inputs) -> PlannedRun:
         circuit, program, bound, _, observables, _ = found
         request = replace(request, observables=observables or request.observables)
     facts = {} if found is None else {FACT: found.fact}
-    if call.may_be_heavy and not (found or gates_of(inputs.circuit.structure)):
+    if found is None and call.may_be_heavy and not gates_of(circuit.structure):
         given = program, circuit.num_qubits, bound, request.trajectories, wheres, options
         program, bound, facts = instead.of_run(*given, as_it_came)
     way, machines = machines_of(wheres, program, options, states) if facts else as_it_came()
@@ -249,10 +249,8 @@ def _faster(call: BatchCall, inputs: Inputs, plans: Callable[[], Sequence[Plan]]
             program = replace(part, structure=written.structure).program(bool(call.observables))
         return program, machines_of(inputs.wheres, program, options, bound.count)[1][0].plans
 
-    place = Where(where.device, where.deployment, options)
-    alone = call.shots is None and inputs.circuit.structure.only_gates
-    values = inputs.request.observables if alone else ()
-    structure = inputs.circuit.structure
+    place, structure = Where(where.device, where.deployment, options), inputs.circuit.structure
+    values = inputs.request.observables if call.shots is None and structure.only_gates else ()
     chosen = partial(written_out, structure, bound, plans, place, planned, values=values)
     if (ranks := where.ranks) is not None:
         return written_by_ranks.written_alike(ranks, structure, bound, chosen, plans, planned, values)

@@ -17,15 +17,15 @@ import numpy as np
 
 from qsim_ex import thresholds
 from qsim_ex.circuit.circuit import Circuit
-from qsim_ex.circuit.ops import Op
 from qsim_ex.circuit.parameters.bindings import Bindings, Operands
 from qsim_ex.circuit.saves import SAVE_KINDS
 from qsim_ex.circuit.structure import Structure
 from qsim_ex.planning.compiled import MOST_WIRES, check_cancelled
 from qsim_ex.planning.written.bindings import WrittenBindings
 from qsim_ex.planning.written.out import Manner, WritingLimits, WrittenCircuit
+from qsim_ex.program.gathered import Gate, moved
 from qsim_ex.program.program import Program, Segment
-from qsim_ex.program.turns import Gate, Turns, turns_of, with_segments, with_turns
+from qsim_ex.program.turns import Turns, turns_of, with_segments, with_turns
 from qsim_ex.run.candidates import AS, most_rotations, written_between
 from qsim_ex.run.tried import MORE, Tried, planning_of
 from qsim_ex.run.where import Where
@@ -37,7 +37,7 @@ SLOWER = "nothing that is written of its stretches of gates is predicted to be f
 EARLY = "what is written of its stretches of gates is compared when all runs have taken as long as that takes"
 
 
-class Plans(NamedTuple):
+class Planning(NamedTuple):
     """How programs are planned where they run.
 
     came: returns the plans of the program as it came. of: those of another program. one: of a segment for states in a
@@ -125,7 +125,7 @@ def _stretches(segment: Segment, num_wires: int, zeros: bool) -> tuple[Turns, di
     return turns, of
 
 
-def in_stretches(look: Look, states: float, *, again: bool = False) -> InStretches | str:
+def in_stretches(look: StretchLook, states: float, *, again: bool = False) -> InStretches | str:
     """Return what runs in place of a program; or in words why it runs as it came.
 
     states: about how many states are simulated. again: whether the circuit comes again, so that all is compared.
@@ -145,16 +145,16 @@ def in_stretches(look: Look, states: float, *, again: bool = False) -> InStretch
     return look.chosen() if tried.manners else tried.why
 
 
-def as_told(look: Look, manners: Sequence[tuple[tuple[int, int], int]]) -> InStretches | str:
+def as_told(look: StretchLook, manners: Sequence[tuple[tuple[int, int], int]]) -> InStretches | str:
     """Return what is written in some manners, each of a turn of a segment, whatever is predicted."""
     look.tried.manners = {of: Manner(manner) for of, manner in manners}
     return look.chosen(told=True)
 
 
-class Look:
+class StretchLook:
     """A look at what runs in place of a program. tried: what is known of it there."""
 
-    def __init__(self, program: Program, num_wires: int, bound: Bindings, plans: Plans, where: Where) -> None:
+    def __init__(self, program: Program, num_wires: int, bound: Bindings, plans: Planning, where: Where) -> None:
         self._program, self._num_wires, self._bound, self._plans = program, num_wires, bound, plans
         place = where.deployment, where.options.dtype, where.options.threads, bound.count > 1
         self.where, self.tried = where, tried_stretches(program, num_wires, *place)
@@ -183,7 +183,7 @@ class Look:
         return bool(found)
 
     def is_read(self) -> bool:
-        """Return whether it is known how many gates are written, for which all runs have to take as long as planning."""
+        """Return whether it is known how many gates are written; all runs have to take as long as planning before."""
         tried = self.tried
         if not tried.gates and tried.spent >= planning_of(sum(plan.num_gates for plan in self._plans.came())):
             every = [stretch for place in tried.long for stretch in self._of(place)[1].values()]
@@ -237,10 +237,7 @@ class Look:
         """Return a segment with what is written in some turns, whose operands begin at a place, and where they end."""
         others: dict[int, tuple[Gate, ...]] = {}
         for number, written in made.items():
-            gates = cast(tuple[Gate, ...], written.structure.instructions)
-            others[number] = tuple(
-                [one._replace(operand=begin + one.operand) if isinstance(one, Op) else one for one in gates]
-            )
+            others[number] = moved(cast(tuple[Gate, ...], written.structure.instructions), begin)
             begin += written.numbers(self._bound.operands(0, 1)).shape[1]
         return with_turns(self._program.segment_at(place), self._of(place)[0], others), begin
 

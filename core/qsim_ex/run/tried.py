@@ -16,7 +16,6 @@ from qsim_ex.circuit.structure import Structure
 from qsim_ex.planning.form import UNBOUNDED
 from qsim_ex.planning.written.out import Manner, WrittenCircuit
 
-
 MORE = 3
 """How many times as many gates as the circuit has promise nothing, in any manner."""
 

@@ -3,7 +3,8 @@
 A circuit has nearly the same form in every basis (`planning.form`), so what is written out of it does not take longer
 where a transpiler wrote the circuit in the gates of a machine. A first run takes what its own time says, in which
 sweeps may be interpreted; when a circuit comes again, what is written in all manners is compared by the time of later
-runs, and so it is at once where the first run waits for all kernels (`compile="always"`). Where nothing is faster than the circuit as it came, that is run, and its structure is not tried again there.
+runs, and so it is at once where the first run waits for all kernels (`compile="always"`). Where nothing is faster than
+the circuit as it came, that is run, and its structure is not tried again there.
 """
 
 from __future__ import annotations

@@ -53,14 +53,12 @@ class OfPlanning:
     jointly: the most wires that are measured or reset at one branch point, with 2^wires joint probabilities.
     narrow: the widest part of a circuit whose live ranges take no turns, and that is not parted at measurements: such a
         state is small, and all of its shots run in compiled code (`run.methods.trajectories`).
-    gain: the least number of wires by which a part has to become smaller. Turns and parts add branch points, so that
-        one wire less, which halves a state, does not pay for them.
+    gain: the least number of wires by which a part has to become smaller, as turns and parts add branch points.
     method_work: the least work of a state, instructions times amplitudes, for which a method is looked for.
     plan_parts: the most parts of a plan: a checkpoint may be written after each, and each is prepared by itself.
     large_plan: the most instructions of a plan of which many are kept; each takes about half a KiB.
-    packed_at_once: the packed numbers that are made at once, if a step has no more: 1 MiB.
-    packed_by_numpy: the packed numbers up to which NumPy takes operands sooner than native code could be asked.
-    operands_at_once: the operands of superoperators that are looked through at a time.
+    packed_at_once, packed_by_numpy: the packed numbers that are made at once, if a step has no more: 1 MiB, and up to
+        which NumPy takes operands sooner than native code. operands_at_once: those of superoperators at a time.
     written_microseconds: the least predicted time of a run for which what is written out of the circuit's form is
         tried; compared_microseconds: where it comes again and again. written_nanoseconds: of each gate, to find it.
     written_percent: the most that it may take of the share of the time as the circuit came below which its own surely
@@ -71,9 +69,9 @@ class OfPlanning:
         as long for short runs), and by other threads.
     worth_percent: how much of the time of planning a run has to take so that it is looked further within it.
     settled_microseconds: all runs of a circuit from which on its kernels are worth being compiled anew.
-    stretch_gates: the fewest gates between what is random, saved or conditional that are written.
     gates_of_a_rotation: the fewest gates for each rotation of the form, since plans of dense circuits are good; 0: no
         limit. written_rotations: the most rotations. written_bindings: the most bindings of a matrix that are compared.
+        stretch_gates: the fewest gates between what is random, saved or conditional that are written.
     """
 
     jointly: int = 10
