@@ -24,13 +24,9 @@ from qsim_ex.run.instead import CHECKPOINT
 from qsim_ex.run.stretches import SHORT, SLOWER, InStretches, StretchLook
 from qsim_ex.run.where import Where
 from tools.fuzz.engine_ranks import on_ranks
-from tools.fuzz.thresholds import WRITTEN
+from tools.fuzz.thresholds import STRETCHES
 
 N = 8
-PLANS = {"trajectory_wires": 0, "measured_trajectory_wires": 0, "damped_trajectory_wires": 0}
-"""Those with which no trajectories run in compiled code."""
-
-ALWAYS = {**WRITTEN, **PLANS}
 SOME = PauliSum((PauliString(5, 0), PauliString(0, 130), PauliString(12, 33)))
 
 
@@ -120,7 +116,7 @@ def agree(found: list[Any], expected: list[Any]) -> None:
 )
 def test_stretches_have_the_answers_of_the_circuit(name: str, where: str, hold: Hold) -> None:
     """In every placement shots of a seed, means and saves are those of the circuit as it came, and results tell it."""
-    hold(**ALWAYS)
+    hold(**STRETCHES)
     made, simulator = CIRCUITS[name](), Simulator(device="cpu", precision="double", **ON_CPU[where].options)
     how, found = answers(simulator, made)
     assert how is not None
@@ -135,7 +131,7 @@ def test_stretches_have_the_answers_of_the_circuit(name: str, where: str, hold: 
 @pytest.mark.parametrize("seed", range(4))
 def test_drawn_circuits_have_their_joint_distribution(seed: int, hold: Hold) -> None:
     """Bits of drawn circuits with chance of every kind are distributed as by the definition."""
-    hold(**ALWAYS, jointly=1 + seed % 3)
+    hold(**STRETCHES, jointly=1 + seed % 3)
     circuit = random_noisy(4, 30, seed, (*KINDS, "measure", "reset", "condition") if seed % 2 else ("measure", "reset"))
     simulator, shots = Simulator(device="cpu", precision="double"), 1000
     simulator.run(circuit, 4, seed=seed)
@@ -148,7 +144,7 @@ def test_drawn_circuits_have_their_joint_distribution(seed: int, hold: Hold) -> 
 @pytest.mark.parametrize("seed", range(4))
 def test_density_matrices_are_those_of_the_definition(seed: int, hold: Hold) -> None:
     """A density matrix of which stretches are written is that of the definition, and the run says so."""
-    hold(**ALWAYS)
+    hold(**STRETCHES)
     rng, builder = np.random.default_rng(seed), CircuitBuilder(4)
     for _ in range(6):
         one, other = rng.permutation(4)[:2].tolist()
@@ -165,7 +161,7 @@ def test_density_matrices_are_those_of_the_definition(seed: int, hold: Hold) -> 
 
 def test_a_batch_is_written_for_all_bindings(hold: Hold) -> None:
     """Bindings of a circuit that measures in the middle have the shots that they have as it came."""
-    hold(**ALWAYS)
+    hold(**STRETCHES)
     simulator, circuit, rng = Simulator(device="cpu", precision="double"), rotated(), np.random.default_rng(3)
     bound = np.concatenate([rotated(rng.uniform(0.2, 1, N)).operands for _ in range(5)])
     found = simulator.run_batch(circuit, bound, shots=100, seeds=7)
@@ -195,7 +191,7 @@ def rotated(angles: Any = (0.3,) * N) -> Circuit:
 
 def test_short_stretches_run_as_they_came(hold: Hold) -> None:
     """Where each segment takes too little time, nothing is written, and `explain` says so."""
-    hold(**{**ALWAYS, "compared_microseconds": 1 << 40, "written_microseconds": 1 << 40})
+    hold(**{**STRETCHES, "compared_microseconds": 1 << 40, "written_microseconds": 1 << 40})
     simulator, made = Simulator(device="cpu"), measured()
     assert told(simulator.run(made, 10, seed=1)) is None
     assert f"the circuit runs as it came: {SHORT}" in str(simulator.explain(made))
@@ -203,7 +199,7 @@ def test_short_stretches_run_as_they_came(hold: Hold) -> None:
 
 def test_what_is_not_faster_runs_as_it_came(hold: Hold) -> None:
     """Where nothing written is predicted to be faster, the circuit runs as it came, and `explain` says so."""
-    hold(**{**ALWAYS, "written_percent": 1})
+    hold(**{**STRETCHES, "written_percent": 1})
     simulator, made = Simulator(device="cpu"), measured()
     assert told(simulator.run(made, 10, seed=1)) is None
     assert f"the circuit runs as it came: {SLOWER}" in str(simulator.explain(made))
@@ -211,7 +207,7 @@ def test_what_is_not_faster_runs_as_it_came(hold: Hold) -> None:
 
 def test_manners_are_compared_when_all_runs_have_taken_as_long(hold: Hold) -> None:
     """A short run waits for nothing; when all runs, each state counted, have taken as long, the fastest is taken."""
-    hold(**{**ALWAYS, "planned_microseconds": 1})
+    hold(**{**STRETCHES, "planned_microseconds": 1})
     made, waited = measured(), list[int]()
     for shots in (1, 1000):
         stretches.tried_stretches.cache_clear()
@@ -224,7 +220,7 @@ def test_manners_are_compared_when_all_runs_have_taken_as_long(hold: Hold) -> No
 
 def test_a_run_that_waits_for_kernels_compares_at_once(hold: Hold, monkeypatch: pytest.MonkeyPatch) -> None:
     """With compile="always" on a GPU all manners are compared in the first run, and not again."""
-    hold(**{**ALWAYS, "planned_microseconds": 1 << 30})
+    hold(**{**STRETCHES, "planned_microseconds": 1 << 30})
     monkeypatch.setattr(Where, "compiles", True)
     compared, compare = [0], StretchLook.in_all_manners
 
@@ -240,7 +236,7 @@ def test_a_run_that_waits_for_kernels_compares_at_once(hold: Hold, monkeypatch: 
 
 def test_checkpoints_and_branches_of_density_matrices_say_why(tmp_path: Path, hold: Hold) -> None:
     """Runs with checkpoints, and density matrices of circuits with loops, are as they came, and `explain` says why."""
-    hold(**ALWAYS)
+    hold(**STRETCHES)
     kept = Simulator(device="cpu", checkpoint=tmp_path / "kept")
     assert f"the circuit runs as it came: {CHECKPOINT}" in str(kept.explain(measured()))
     assert told(kept.run(measured(), 10, seed=1)) is None
@@ -256,7 +252,7 @@ def test_checkpoints_and_branches_of_density_matrices_say_why(tmp_path: Path, ho
 @pytest.mark.parametrize("others", ["alike", "other numbers"])
 def test_ranks_run_what_all_of_them_write(hold: Hold, monkeypatch: pytest.MonkeyPatch, others: str) -> None:
     """Ranks that share a state find the shots of one process, and by what all write alike if they do."""
-    hold(**ALWAYS)
+    hold(**STRETCHES)
     made, usual = measured(), instead.as_told
     alone = Simulator(device="cpu", precision="double", processes="never").run(made, 7, seed=5)
 

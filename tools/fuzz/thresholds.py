@@ -219,7 +219,10 @@ BETWEEN = WRITTEN | {
 SHORT = WRITTEN | {"written_microseconds": 1, "written_nanoseconds": 1 << 40}
 """Those with which each gate is found to take too little time."""
 
-_SETS = (WRITTEN, WRITTEN, BETWEEN, SHORT)
+STRETCHES = WRITTEN | {"trajectory_wires": 0, "measured_trajectory_wires": 0, "damped_trajectory_wires": 0}
+"""Those with which what is written between random outcomes runs, and no trajectories run in compiled code."""
+
+_SETS = (WRITTEN, STRETCHES, STRETCHES, BETWEEN, SHORT)
 _LIKELY = 0.15
 """How likely one of these sets is drawn."""
 

@@ -81,6 +81,6 @@ def foreseen(
     if way_of([(device, deployment)], program, options) is not PLANS:
         return came
     look = StretchLook(program, circuit.num_qubits, bound, Planning(lambda: plans, planned, one), where)
-    if isinstance(found := in_stretches(look, 0, again=again), str):
+    if isinstance(found := in_stretches(look, lambda: 0, again=again), str):
         return came._replace(why=found)
     return Foreseen(found.program, planned(found.program), device, deployment, found.fact)

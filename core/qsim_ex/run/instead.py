@@ -62,12 +62,16 @@ def of_run(
 
     plans, place = Planning(lambda: machine.plans, of, machine.plan_for), Where(where.device, where.deployment, options)
     look = StretchLook(program, num_wires, bound, plans, place)
-    most = 2 ** min(entropy(program, bound.operands(0, 1)[0]), _ALL) if program.branches else 1
-    found = _agreed(where.ranks, look, bound.count * min(trajectories, most))
+
+    def states() -> float:
+        most = 2 ** min(entropy(program, bound.operands(0, 1)[0]), _ALL) if program.branches else 1
+        return bound.count * min(trajectories, most)
+
+    found = _agreed(where.ranks, look, states)
     return stays if isinstance(found, str) else Instead(found.program, found.bound, {FACT: found.fact})
 
 
-def _agreed(ranks: Communicator | None, look: StretchLook, states: float) -> InStretches | str:
+def _agreed(ranks: Communicator | None, look: StretchLook, states: Callable[[], float]) -> InStretches | str:
     """Return what runs, which is the same on all ranks; see `in_stretches`."""
     if ranks is None:
         return in_stretches(look, states)

@@ -10,7 +10,7 @@ the random numbers of each. So a seed gives the same shots, but for rounding.
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import NamedTuple, cast
 
 import numpy as np
@@ -125,17 +125,17 @@ def _stretches(segment: Segment, num_wires: int, zeros: bool) -> tuple[Turns, di
     return turns, of
 
 
-def in_stretches(look: StretchLook, states: float, *, again: bool = False) -> InStretches | str:
+def in_stretches(look: StretchLook, states: Callable[[], float], *, again: bool = False) -> InStretches | str:
     """Return what runs in place of a program; or in words why it runs as it came.
 
-    states: about how many states are simulated. again: whether the circuit comes again, so that all is compared.
+    states: returns about how many states are simulated. again: whether the circuit comes again, so that all is compared.
     """
     tried, where = look.tried, look.where
     if tried.slower or not thresholds.now.written_percent:
         return tried.why
     if not tried.looked and not look.is_long():
         return look.stays(SHORT)
-    tried.spent += int(tried.run * min(states, 1 << 30))
+    tried.spent += int(tried.run * min(states(), 1 << 30))
     at_once = again or (where.compiles and not tried.compared)
     if not (at_once or look.is_read()):
         return tried.why
@@ -158,9 +158,11 @@ class StretchLook:
         self._program, self._num_wires, self._bound, self._plans = program, num_wires, bound, plans
         place = where.deployment, where.options.dtype, where.options.threads, bound.count > 1
         self.where, self.tried = where, tried_stretches(program, num_wires, *place)
-        saves = any(SAVE_KINDS[save.what].gates_only for save in program.saves)  # a unitary is for all states
-        self._begin = -1 if saves else 0
-        self._total = bound.operands(0, 1).shape[1]
+
+    @cached_property
+    def _total(self) -> int:
+        """How many numbers the circuit has."""
+        return int(self._bound.operands(0, 1).shape[1])
 
     def stays(self, why: str) -> str:
         """Keep that the program runs as it came, and return why."""
@@ -194,7 +196,8 @@ class StretchLook:
         return tried.gates > 0
 
     def _of(self, place: int) -> tuple[Turns, dict[int, Stretch]]:
-        return _stretches(self._program.segment_at(place), self._num_wires, place == self._begin)
+        zeros = not (place or any(SAVE_KINDS[save.what].gates_only for save in self._program.saves))
+        return _stretches(self._program.segment_at(place), self._num_wires, zeros)  # a unitary is for all states
 
     def in_all_manners(self) -> None:
         """Choose the fastest manner for each segment, by the time of runs that are long enough for new kernels."""
