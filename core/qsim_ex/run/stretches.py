@@ -58,32 +58,37 @@ class InStretches(NamedTuple):
 
 
 class Stretch:
-    """A turn of gates of a segment, and what is written of it; gates: with the circuit's operands."""
+    """A turn of gates of a segment, and what is written of it; gates: with the circuit's operands.
+
+    It may be asked by several threads, so what is written in other manners is kept with that of which it was made.
+    """
 
     def __init__(self, num_wires: int, gates: Sequence[Gate], zeros: bool) -> None:
         self._gates, self._zeros = Structure(num_wires, 0, tuple(gates)), zeros
         self._bindings = WrittenBindings(self._gates, self._written)
-        self._first = cast("WrittenCircuit | None", None)
-        self._known: dict[Manner, WrittenCircuit] = {}
+        self._latest: tuple[WrittenCircuit | None, dict[Manner, WrittenCircuit]] = None, {}
 
     def __call__(self, bound: Bindings, manner: Manner, microseconds: int = 1 << 62) -> WrittenCircuit | None:
         """Return what is written in a manner for some bindings and those before; None if it cannot be."""
         if (first := self._bindings.of(bound)) is None:
             return None
-        if first is not self._first:
-            self._first, self._known = first, {first.manner: first}
-        if manner not in self._known:
+        of, known = self._latest
+        if of is not first:
+            known = {first.manner: first}
+            self._latest = first, known
+        if manner not in known:
             other = first.again(manner, WritingLimits(most_rotations(self._gates), microseconds))
             if other is None or other.num_gates > MORE * len(self._gates.instructions):
                 return None
-            self._known[manner] = other
-        return self._known[manner]
+            known[manner] = other
+        return known[manner]
 
     def keep(self, manner: Manner) -> None:
         """Let go of what is written in other manners, and of the form."""
-        if self._first is not None:
-            self._known = {one: of for one, of in self._known.items() if one is manner}
-            self._first.keep(manner)
+        first, known = self._latest
+        if first is not None:
+            self._latest = first, {one: of for one, of in known.items() if one is manner}
+            first.keep(manner)
 
     def _written(self, given: Circuit) -> WrittenCircuit | None:
         return written_between(self._gates, given, zeros=self._zeros)
@@ -92,17 +97,19 @@ class Stretch:
 class TriedStretches(Tried):
     """What is known of a program in a place.
 
-    why: why it runs as it came. long: the places of segments that are worth a look. manners: what is chosen, by the
-    place of a segment and the number of its turn. latest: what was written at last, and the program of it.
+    why: why it runs as it came. long: the places of segments that are worth a look. stretches: the turns of a segment,
+    and those of gates that are long enough, by its place. manners: what is chosen, by the place of a segment and the
+    number of its turn. latest: what was written at last, and the program of it.
     """
 
     why = EARLY
+    short = True  # it is looked at when all runs have taken as long
     long: tuple[int, ...] = ()
+    latest: tuple[tuple[WrittenCircuit, ...], Program] | None = None
 
     def __init__(self) -> None:
-        self.short = True  # it is looked at when all runs have taken as long
-        self.manners: dict[tuple[int, int], Manner] = {}
-        self.latest: tuple[tuple[WrittenCircuit, ...], Program] | None = None
+        self.manners: Mapping[tuple[int, int], Manner] = {}
+        self.stretches: dict[int, tuple[Turns, dict[int, Stretch]]] = {}
 
 
 @thresholds.depends
@@ -112,23 +119,10 @@ def tried_stretches(*_key: Hashable) -> TriedStretches:
     return TriedStretches()
 
 
-@thresholds.depends
-@lru_cache(maxsize=256)  # each with numbers of a few bindings
-def _stretches(segment: Segment, num_wires: int, zeros: bool) -> tuple[Turns, dict[int, Stretch]]:
-    """Return the turns of a segment, and those of gates that are long enough; zeros: whether it begins in |0…0⟩."""
-    turns, least = turns_of(segment), thresholds.now.stretch_gates
-    of = {
-        number: Stretch(num_wires, cast(Sequence[Gate], turn), zeros and number == 0)
-        for number, turn in enumerate(turns)
-        if number % 2 == 0 and len(turn) >= least
-    }
-    return turns, of
-
-
 def in_stretches(look: StretchLook, states: Callable[[], float], *, again: bool = False) -> InStretches | str:
     """Return what runs in place of a program; or in words why it runs as it came.
 
-    states: returns about how many states are simulated. again: whether the circuit comes again, so that all is compared.
+    states: returns about how many states are simulated. again: whether the circuit comes again, so all is compared.
     """
     tried, where = look.tried, look.where
     if tried.slower or not thresholds.now.written_percent:
@@ -171,17 +165,17 @@ class StretchLook:
 
     def is_long(self) -> bool:
         """Find the segments that take long enough to be written; return whether there are any."""
-        tried, now, found = self.tried, thresholds.now, list[int]()
+        tried, now, found, run = self.tried, thresholds.now, list[int](), 0
         if self._num_wires > MOST_WIRES:
             return False
         least = min(now.compared_microseconds, now.written_microseconds, key=int)
         for place, plan in zip(self._program.segment_places, self._plans.came(), strict=True):
             seconds = self.where.times([plan]).later
-            tried.run += int(1e6 * seconds)
+            run += int(1e6 * seconds)
             long = int(1e6 * seconds) >= least and int(1e9 * seconds) >= now.written_nanoseconds * plan.num_gates
             if long and self._of(place)[1]:
                 found.append(place)
-        tried.looked, tried.long = True, tuple(found)
+        tried.run, tried.long, tried.looked = run, tuple(found), True
         return bool(found)
 
     def is_read(self) -> bool:
@@ -196,13 +190,20 @@ class StretchLook:
         return tried.gates > 0
 
     def _of(self, place: int) -> tuple[Turns, dict[int, Stretch]]:
-        zeros = not (place or any(SAVE_KINDS[save.what].gates_only for save in self._program.saves))
-        return _stretches(self._program.segment_at(place), self._num_wires, zeros)  # a unitary is for all states
+        if (found := self.tried.stretches.get(place)) is None:
+            zeros = not (place or any(SAVE_KINDS[save.what].gates_only for save in self._program.saves))
+            turns, of = turns_of(self._program.segment_at(place)), dict[int, Stretch]()
+            for number, turn in enumerate(turns):
+                if number % 2 == 0 and len(turn) >= thresholds.now.stretch_gates:
+                    on_zeros = zeros and number == 0  # else it is for any state; a unitary is for all
+                    of[number] = Stretch(self._num_wires, cast(Sequence[Gate], turn), on_zeros)
+            found = self.tried.stretches[place] = turns, of
+        return found
 
     def in_all_manners(self) -> None:
         """Choose the fastest manner for each segment, by the time of runs that are long enough for new kernels."""
         came = dict(zip(self._program.segment_places, self._plans.came(), strict=True))
-        self.tried.manners.clear()
+        manners: dict[tuple[int, int], Manner] = {}
         for place in self.tried.long:
             seconds = self._time([came[place]])
             limit, surely = int(1e6 * seconds), self.where.rates.surely * seconds
@@ -213,9 +214,10 @@ class StretchLook:
             _, best = min(faster)
             for number, stretch in self._of(place)[1].items():
                 if stretch(self._bound, best, limit) is not None:
-                    self.tried.manners[place, number] = best
+                    manners[place, number] = best
                     stretch.keep(best)
-        if not self.tried.manners:
+        self.tried.manners = manners
+        if not manners:
             self.stays(SLOWER)
 
     def _time(self, plans: Sequence[Plan]) -> float:
@@ -251,13 +253,14 @@ class StretchLook:
             if (written := self._of(place)[1][number](self._bound, manner)) is not None:
                 made.setdefault(place, {})[number] = written
         all_made = tuple([written for of in made.values() for written in of.values()])
-        if self.tried.latest is None or self.tried.latest[0] != all_made:
+        latest, program = self.tried.latest or ((), None)
+        if program is None or latest != all_made:
             program = self._program_of(made)
             if not all_made or not (told or self._is_faster(program)):
                 return self.stays(SLOWER)
             self.tried.latest = all_made, program
         fact = f"{AS} in {len(made)} of {len(self._program.segments)} segments"
-        return InStretches(self.tried.latest[1], with_numbers(self._bound, all_made), fact)
+        return InStretches(program, with_numbers(self._bound, all_made), fact)
 
     def _program_of(self, made: Mapping[int, Mapping[int, WrittenCircuit]]) -> Program:
         segments, begin = {}, self._total
