@@ -269,6 +269,23 @@ def test_ranks_run_what_all_of_them_write(hold: Hold, monkeypatch: pytest.Monkey
         assert np.array_equal(found.packed, alone.packed)
 
 
+def test_trajectories_that_are_compiled_or_shared_out(hold: Hold) -> None:
+    """Compiled trajectories follow the circuit as it came, and say so; shared out, each process writes for itself."""
+    hold(**{**STRETCHES, "damped_trajectory_wires": N, "trajectory_wires": N, "measured_trajectory_wires": N})
+    simulator, made = Simulator(device="cpu", precision="double"), measured()
+    expected = simulator.run(made, 40, seed=5)
+    assert expected.facts["way"] == "compiled trajectories"
+    assert told(expected) is None
+    assert "compiled trajectories: gate by gate" in str(simulator.explain(made))
+    assert "the circuit runs as Pauli" not in str(simulator.explain(made))
+    hold(**STRETCHES)
+    together = Simulator(device="cpu", precision="double", processes=2)
+    for found in on_ranks(2, lambda: [together.run(made, 40, seed=5) for _ in range(2)][-1]):
+        assert found.facts["shared_out"] == "trajectories"
+        assert told(found)
+        assert np.array_equal(found.packed, expected.packed)
+
+
 # --- turns ------------------------------------------------------------------------------------------------------------
 
 

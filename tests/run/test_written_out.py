@@ -19,7 +19,7 @@ from qsim_ex.circuit.ops import Op, When
 from qsim_ex.circuit.parameters.bindings import Bindings
 from qsim_ex.circuit.structure import structure_of
 from qsim_ex.planning.written.out import Manner, WrittenCircuit
-from qsim_ex.run import candidates, pipeline, written_by_ranks
+from qsim_ex.run import candidates, foreseen, pipeline, written_by_ranks
 from qsim_ex.run.looks import Look
 from qsim_ex.run.where import Where
 from qsim_ex.run.written_out import Written
@@ -120,13 +120,19 @@ def reset(builder: CircuitBuilder) -> CircuitBuilder:
 
 
 @pytest.mark.parametrize(
-    "numbers", [{"written_microseconds": 1 << 40}, {"gates_of_a_rotation": 1 << 20}, {"written_percent": 1}]
+    ("numbers", "why"),
+    [
+        ({"written_microseconds": 1 << 40}, foreseen.SHORT),
+        ({"gates_of_a_rotation": 1 << 20}, foreseen.SLOWER),
+        ({"written_percent": 1}, foreseen.SLOWER),
+    ],
 )
-def test_what_takes_no_time_or_is_not_faster_runs_as_it_came(numbers: dict[str, int], hold: Hold) -> None:
-    """Short runs, dense circuits and what is not predicted to be faster stay what they are."""
+def test_what_takes_no_time_or_is_not_faster_runs_as_it_came(numbers: dict[str, int], why: str, hold: Hold) -> None:
+    """Short runs, dense circuits and what is not predicted to be faster stay what they are, and `explain` says why."""
     hold(**(WRITTEN | numbers))
-    found = Simulator(device="cpu").run(with_end(gates("hubbard"), measured=True), 10)
-    assert "written" not in found.provenance.facts
+    simulator, made = Simulator(device="cpu"), with_end(gates("hubbard"), measured=True)
+    assert "written" not in simulator.run(made, 10).provenance.facts
+    assert f"the circuit runs as it came: {why}" in str(simulator.explain(made))
 
 
 def test_what_is_slower_in_one_place_is_tried_in_another(hold: Hold, monkeypatch: pytest.MonkeyPatch) -> None:

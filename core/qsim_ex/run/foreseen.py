@@ -17,6 +17,7 @@ from qsim_ex.run.instead import CHECKPOINT
 from qsim_ex.run.pipeline import BatchCall
 from qsim_ex.run.request import own_bindings
 from qsim_ex.run.stretches import Planning, StretchLook, in_stretches
+from qsim_ex.run.tried import least_microseconds
 from qsim_ex.run.where import Where
 from qsim_ex.run.worker import PLANS, way_of
 from qsim_ex.run.written_out import written_out
@@ -27,6 +28,8 @@ if TYPE_CHECKING:
     from qsim_ex.deployment.elsewhere import Cluster
     from qsim_ex.devices.hypothetical import HypotheticalDevice, HypotheticalGpu
 
+SHORT = "it takes too little time to be written anew"
+SLOWER = "nothing that is written of its gates is predicted to be faster"
 BRANCHES = "density matrices of circuits with blocks or loops are followed branch by branch"
 
 
@@ -76,8 +79,10 @@ def foreseen(
     if why := CHECKPOINT if options.checkpoint is not None else BRANCHES if exact and program.loops else "":
         return came._replace(why=why)
     if not exact and gates_of(circuit.structure):
-        other = written_out(circuit.structure, bound, lambda: plans, where, anew, again=again)
-        return Foreseen(other.program, planned(other.program), device, deployment, other.fact) if other else came
+        if other := written_out(circuit.structure, bound, lambda: plans, where, anew, again=again):
+            return Foreseen(other.program, planned(other.program), device, deployment, other.fact)
+        short = int(1e6 * where.times(plans).first) < least_microseconds()
+        return came._replace(why=SHORT if short else SLOWER)
     if way_of([(device, deployment)], program, options) is not PLANS:
         return came
     look = StretchLook(program, circuit.num_qubits, bound, Planning(lambda: plans, planned, one), where)

@@ -22,7 +22,17 @@ from qsim_ex.planning.written.out import Manner, WritingLimits, WrittenCircuit
 from qsim_ex.program.program import Program
 from qsim_ex.run.beside import Begun, SideThreads
 from qsim_ex.run.candidates import KINDS, candidates, circuit_of, gates_of, most_rotations
-from qsim_ex.run.tried import MORE, Chosen, Tried, affordable, clusters_pay, is_sooner, pays, planning_of
+from qsim_ex.run.tried import (
+    MORE,
+    Chosen,
+    Tried,
+    affordable,
+    clusters_pay,
+    is_sooner,
+    least_microseconds,
+    pays,
+    planning_of,
+)
 from qsim_ex.run.where import Times, Where
 from qsim_ex.steps.plan import Plan
 
@@ -227,7 +237,7 @@ class Look:
     def _came(self) -> Times:
         """Return the times of the circuit as it came."""
         if self._times is None:
-            least = 1e-6 * _least() / self._bound.count
+            least = 1e-6 * least_microseconds() / self._bound.count
             self._times = self._where.times(self._plans(), least)
         return self._times
 
@@ -246,7 +256,7 @@ class Look:
 
         least: the microseconds that they have to take; 0 for those of runs that come again and again.
         """
-        if int(1e6 * seconds * self._bound.count) < (least or _least()):
+        if int(1e6 * seconds * self._bound.count) < (least or least_microseconds()):
             return False
         return not least or int(1e9 * seconds) >= thresholds.now.written_nanoseconds * self._gates
 
@@ -254,11 +264,6 @@ class Look:
         """Return whether something surely takes less time than the circuit as it came."""
         most = self._where.rates.surely * came
         return int(100 * seconds / most if most else 100) < thresholds.now.written_percent
-
-
-def _least() -> int:
-    """Return how many microseconds a run takes at least of which others are looked for at all."""
-    return min(thresholds.now.compared_microseconds, thresholds.now.written_microseconds, key=int)
 
 
 def _per(microseconds: float, planning: int) -> int:

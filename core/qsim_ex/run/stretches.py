@@ -27,7 +27,7 @@ from qsim_ex.program.gathered import Gate, moved
 from qsim_ex.program.program import Program, Segment
 from qsim_ex.program.turns import Turns, turns_of, with_segments, with_turns
 from qsim_ex.run.candidates import AS, most_rotations, written_between
-from qsim_ex.run.tried import MORE, Tried, planning_of
+from qsim_ex.run.tried import MORE, Tried, least_microseconds, planning_of
 from qsim_ex.run.where import Where
 from qsim_ex.steps.layout import Layout
 from qsim_ex.steps.plan import Plan
@@ -168,7 +168,7 @@ class StretchLook:
         tried, now, found, run = self.tried, thresholds.now, list[int](), 0
         if self._num_wires > MOST_WIRES:
             return False
-        least = min(now.compared_microseconds, now.written_microseconds, key=int)
+        least = least_microseconds()
         for place, plan in zip(self._program.segment_places, self._plans.came(), strict=True):
             seconds = self.where.times([plan]).later
             run += int(1e6 * seconds)

@@ -58,6 +58,11 @@ class Tried:
         return self.compared
 
 
+def least_microseconds() -> int:
+    """Return how many microseconds a run takes at least of which others are looked for at all."""
+    return min(thresholds.now.compared_microseconds, thresholds.now.written_microseconds, key=int)
+
+
 def planning_of(gates: int) -> int:
     """Return in how many microseconds a circuit of so many gates is planned, about."""
     return thresholds.now.gate_nanoseconds * gates // 1000
