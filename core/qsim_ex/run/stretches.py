@@ -131,6 +131,7 @@ def in_stretches(look: StretchLook, states: Callable[[], float], *, again: bool 
         return look.stays(SHORT)
     tried.spent += int(tried.run * min(states(), 1 << 30))
     at_once = again or (where.compiles and not tried.compared)
+    look.kernels = again or not where.interprets or tried.spent >= thresholds.now.settled_microseconds
     if not (at_once or look.is_read()):
         return tried.why
     if tried.is_time(where.interprets) or at_once:
@@ -146,7 +147,13 @@ def as_told(look: StretchLook, manners: Sequence[tuple[tuple[int, int], int]]) -
 
 
 class StretchLook:
-    """A look at what runs in place of a program. tried: what is known of it there."""
+    """A look at what runs in place of a program.
+
+    tried: what is known of it there. kernels: whether all runs are long enough for new kernels, so that plans are
+    compared by the time of later runs.
+    """
+
+    kernels = True
 
     def __init__(self, program: Program, num_wires: int, bound: Bindings, plans: Planning, where: Where) -> None:
         self._program, self._num_wires, self._bound, self._plans = program, num_wires, bound, plans
@@ -221,10 +228,9 @@ class StretchLook:
             self.stays(SLOWER)
 
     def _time(self, plans: Sequence[Plan]) -> float:
-        """Return the seconds of some plans, in later runs if all runs are long enough for new kernels."""
+        """Return the seconds of some plans."""
         times = self.where.times(plans)
-        kernels = not self.where.interprets or self.tried.spent >= thresholds.now.settled_microseconds
-        return times.later if kernels else times.first
+        return times.later if self.kernels else times.first
 
     def _in_manner(self, place: int, manner: Manner, microseconds: int, came: Plan) -> float | None:
         """Return the seconds of a segment that is written in a manner; None if none of it can be."""
