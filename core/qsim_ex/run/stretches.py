@@ -167,7 +167,7 @@ class StretchLook:
 
     def stays(self, why: str) -> str:
         """Keep that the program runs as it came, and return why."""
-        self.tried.slower, self.tried.why = True, why
+        self.tried.slower, self.tried.why, self.tried.stretches = True, why, {}
         return why
 
     def is_long(self) -> bool:
@@ -217,6 +217,7 @@ class StretchLook:
             times = {manner: self._in_manner(place, manner, limit, came[place]) for manner in Manner}
             faster = [(of, manner) for manner, of in times.items() if of is not None and _is_less(of, surely)]
             if not faster:
+                self.tried.stretches.pop(place, None)  # with all that is written of it
                 continue
             _, best = min(faster)
             for number, stretch in self._of(place)[1].items():
