@@ -19,7 +19,7 @@ _SIZE = 8
 class Wait(Protocol):
     """Waits until requests are done, which move some bytes."""
 
-    def __call__(self, requests: list[Any], *, size: int = 0) -> None:
+    def __call__(self, requests: list[object], *, size: int = 0) -> None:
         """Return when they are done."""
 
 
