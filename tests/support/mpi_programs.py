@@ -30,7 +30,7 @@ from qsim_ex.comm.launcher import LAUNCHED
 from qsim_ex.errors import CommunicationError, OutOfMemory
 from qsim_ex.execution.checkpoints import Checkpoints
 from qsim_ex.execution.checkpoints_of_ranks import CheckpointsOfRanks
-from tools.fuzz.thresholds import WRITTEN
+from tools.fuzz.thresholds import STRETCHES, WRITTEN
 
 WIRES = 9
 CPU: dict[str, Any] = {"device": "cpu", "threads": 1}
@@ -90,6 +90,17 @@ def measured(**how: Any) -> Circuit:
     """`layers`, with all wires measured."""
     made = layers(**how)
     return made.measure(range(made.num_qubits), range(made.num_qubits)).build()
+
+
+def measured_between() -> Circuit:
+    """Gates as a transpiler writes them, a measurement, and gates again."""
+    builder = CircuitBuilder(WIRES, WIRES + 1)
+    for _ in range(2):
+        for wire in [*range(WIRES - 1), *range(WIRES - 1)]:
+            builder.gate("h", [wire]).gate("cx", [wire, wire + 1]).gate("rz", [wire + 1], 0.3 + wire)
+            builder.gate("cx", [wire, wire + 1]).gate("h", [wire])
+        builder.measure([0], [WIRES])
+    return builder.measure(range(WIRES), range(WIRES)).build()
 
 
 # --- programs --------------------------------------------------------------------------------------------------------
@@ -463,7 +474,7 @@ def clifford() -> None:
 
 
 def written() -> None:
-    """Ranks run what is written of a circuit's form, for one binding and for all, with the answers of one process."""
+    """Ranks run what is written, of a circuit, all bindings and stretches of gates, with the answers of one process."""
     turns = np.array([0.3, 0.7, -1.1])
     builder = ParameterSweepBuilder(WIRES, WIRES)
     for wire in [*range(WIRES - 1), *range(WIRES - 1)]:
@@ -480,6 +491,10 @@ def written() -> None:
         )
         assert np.array_equal(same(many.packed), apart.packed)
     assert [one.provenance.facts["written"] for one in (found, many)] == ["as Pauli rotations"] * 2
+    with thresholds.instead(**STRETCHES):
+        again, apart = (Simulator(**way).run(measured_between(), 20, seed=4) for way in (divided(), ALONE))
+    assert np.array_equal(same(again.packed), apart.packed)
+    assert again.facts["written"] == "as Pauli rotations in 2 of 2 segments"
 
 
 def automatic() -> None:
