@@ -38,7 +38,7 @@ struct Instruction {
     Half block;  // coefficients of a block
     Half reads;  // parities that select the block, see `Writer::reads`
     Half columns;  // also see `is_joined`
-    Half size;  // of DENSE; the mask of the lane bits of LANES; see `is_joined`
+    Half size;  // of DENSE; the mask of the lane bits of LANES; see `is_joined`, `may_be_turned`
     Half offsets[8];  // of DENSE, where they begin among the integers
     Kind kind;
     std::int16_t per_lane;  // whether coefficients are vectors: DENSE and SCALE, which take scalars, too
@@ -56,6 +56,23 @@ constexpr Half halves = -1;
 inline bool is_halved(const Instruction& it) {
     return (it.kind == Kind::PAIR_REAL || it.kind == Kind::PAIR_COMPLEX) && it.size == halves;
 }
+
+// Whether an instruction is a dense block on two row bits, of all rows, whose numbers may be a `TurnedBlock`.
+inline bool may_be_turned(const Instruction& it) { return it.kind == Kind::QUAD_COMPLEX && it.size > 0; }
+
+// What stands in place of the 16 complex numbers of a dense block; see planner/encode/turned_blocks.hpp.
+//
+// Row r of the four is the one with value r ^ flips on the bits. Bit 0: rows a and b, which differ in it, become a - number[0]
+// b and b + number[1] a; bit 1 likewise with 2 and 3. Rows 1 to 3 are multiplied by 1 + i number[3 + row]. Rows a and b = 0
+// and 3 become a + i number[7] b and b + i number[8] a, rows 1 and 2 likewise with 9 and 10. Rows 1 and 2 are multiplied by 1
+// + i number[10 + row], and row 3 by number[13] + i number[14]. All of it times the scale is what the block does.
+struct TurnedBlock {
+    static constexpr int numbers = 15;
+    double mark;  // infinity, which is the first number of no matrix
+    double flips;
+    double number[numbers];
+    double real, imag;  // the scale
+};
 
 // How the coefficients of an instruction are looked up.
 //

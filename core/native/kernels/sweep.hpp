@@ -109,7 +109,8 @@ class Interpreter {
                 const Int begin = rows * k / count, end = rows * next / count;
                 if (geometry.load_direct && following) prefetch(load_places, state, ahead, begin, end);
                 if (ways && *ways == NOTHING) continue;
-                if (together > 1 || (ways && *ways != NO_TURN)) run_together(it, together, ways, coefficients);
+                if (ways && *ways == TURNED) run_turned(*it, coefficients);
+                else if (together > 1 || (ways && *ways != NO_TURN)) run_together(it, together, ways, coefficients);
                 else run_instruction(*it, coefficients);
             }
             if (geometry.store_direct) store_rows(state, to);
@@ -280,6 +281,12 @@ class Interpreter {
         if (count == 1) return run(std::integral_constant<int, 1>());
         if (count == 2) return run(std::integral_constant<int, 2>());
         if constexpr (QX_VECTOR_BYTES == 64) run(std::integral_constant<int, 3>());
+    }
+
+    void run_turned(const Instruction& it, const Real* coefficients) const {
+        const Int* steps = it.steps < 0 ? nullptr : program.integers + it.steps;
+        Rows<Real> where{space.tile, steps, it.free, it.fixed ^ origin(it.origin), it.count};
+        turned_block<Real>(where, it.offsets, reinterpret_cast<const char*>(coefficients + it.table));
     }
 
     void run_instruction(const Instruction& it, const Real* coefficients) {

@@ -12,6 +12,7 @@
 
 #include "base/export.hpp"
 #include "base/owned.hpp"
+#include "planner/encode/turned_blocks.hpp"
 #include "planner/encode/writer.hpp"
 #include "planner/rewrite/rotate.hpp"
 #include "thresholds/table.hpp"
@@ -421,11 +422,19 @@ QX_EXPORT(plan_encode, (qx::Int encoder, qx::Int milliseconds)) {
         encoder, [&](Encoder& made) { return qx::worked_for(milliseconds, [&] { return qx::Int{made.advance()}; }); });
 }
 
-// Writes where the programs of encoded sweeps begin, one behind the other, and the bytes of all.
+// Writes where the programs of encoded sweeps begin, one behind the other, the bytes of all, and how many dense blocks may
+// get other numbers.
 QX_EXPORT(plan_encoded, (qx::Int encoder, qx::Int* out)) {
     const EncodedSweeps& made = Owned<Encoder>::at(encoder).sweeps();
     out[0] = reinterpret_cast<qx::Int>(made.programs.data()), out[1] = static_cast<qx::Int>(made.bytes());
+    out[2] = Owned<Encoder>::at(encoder).links().between();
     return 0;
+}
+
+// Writes other numbers for dense blocks in place of those among all packed numbers of the plan; see `turn_blocks`.
+QX_EXPORT(plan_turn_blocks, (qx::Int encoder, void* packed)) {
+    const qx::plan::BlockLinks& links = Owned<Encoder>::at(encoder).links();
+    return qx::guarded([&] { return turn_blocks(links.blocks, static_cast<std::complex<double>*>(packed)); });
 }
 
 QX_EXPORT(plan_free_encoded, (qx::Int encoder)) {

@@ -5,11 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from qsim_ex.circuit.circuit import ZERO_AT
+
+if TYPE_CHECKING:
+    from qsim_ex.steps.plan_arrays import PlanArrays
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -178,6 +182,13 @@ class Bound:
         """The number of rows of a batch; 1 where all rows have the same numbers."""
         known = self.given if self.operands is None else self.operands
         return len(known) if known.ndim > 1 else 1
+
+    def packed(self, arrays: PlanArrays) -> NDArray[np.complex128] | None:  # noqa: ARG002  (for those who have them)
+        """Return the packed numbers of all steps of a plan, one behind the other, for the caller to change.
+
+        None if they are not of this plan, or more than are made at once.
+        """
+        return None
 
     def __len__(self) -> int:
         return len(self.numbers.packed)

@@ -5,14 +5,14 @@
 #include <algorithm>
 #include <cmath>
 
-#include "kernels/rows/rows.hpp"
+#include "kernels/rows/turned_blocks.hpp"
 #include "thresholds/table.hpp"
 
 namespace qx::QX_SET {
 
 // How an instruction is applied: by its matrix, or as a rotation [1, -t; t, 1], or as [1, i t; i t, 1], which mixes planes
-// crosswise; or not at all.
-enum Turn : unsigned char { NO_TURN, STRAIGHT, CROSSED, NOTHING };
+// crosswise; or not at all; or as a `TurnedBlock`.
+enum Turn : unsigned char { NO_TURN, STRAIGHT, CROSSED, NOTHING, TURNED };
 
 // The number of a coefficient. own: the numbers from the slot of its fill on, real and imaginary parts in turn.
 inline double looked_up(const double* own, Int code) {
@@ -109,6 +109,16 @@ void leave_half(const Instruction* halves, const Fill* const* fills, const std::
     }
 }
 
+// Takes a dense block that is given as turns, unless the scales of all were too much: then it becomes a matrix.
+template <class Real>
+void take_block(const TurnedBlock& block, Real* coefficients, unsigned char& way, Turns& turns) {
+    if (!std::isinf(block.mark)) return;
+    Turns with = turns;
+    const bool taken = with.take(block.real, block.imag);
+    if (taken) turns = with, way = TURNED;
+    write_turned(block, !taken, coefficients);
+}
+
 // Finds the rotations of a sweep, and writes their tangents in the place of their coefficients. ways: of each instruction.
 template <class Real>
 Turns find_turns(const Program& program, const double* numbers, Real* coefficients, unsigned char* ways) {
@@ -121,6 +131,12 @@ Turns find_turns(const Program& program, const double* numbers, Real* coefficien
             while (fill->to != first.table) ++fill;
             const Fill* fills[2] = {fill, fill + 1};
             leave_half(&first, fills, program.codes, numbers, coefficients, ways + k, turns);
+            continue;
+        }
+        if (may_be_turned(first)) {
+            while (fill->to != first.table) ++fill;
+            const double* own = numbers + 2 * fill->slot;
+            take_block(*reinterpret_cast<const TurnedBlock*>(own), coefficients + first.table, ways[k], turns);
             continue;
         }
         if (!is_joined(first)) continue;

@@ -67,7 +67,7 @@ struct Swept {
         const Int made = qx_plan_encode_begin(reinterpret_cast<Int>(&plan), bits, lane_bits, sizeof(Real));
         while (qx_plan_encode(made, 50)) {
         }
-        Int found[2];
+        Int found[3];
         qx_plan_encoded(made, found);
         alignas(64) std::complex<Real> state[1 << bits];
         for (std::size_t k = 0; k < before.size(); ++k) state[k] = std::complex<Real>(before[k]);

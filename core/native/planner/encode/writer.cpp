@@ -83,7 +83,8 @@ void Writer::encode(const Step& sweep) {
     Geometry geometry{};
     Mask fresh = static_cast<Mask>(sweep.fresh), tile = static_cast<Mask>(sweep.tile);
     int home[64];  // which bit is on each lane in memory
-    columns(sweep);
+    const SweepMaps maps(context_, sweep);
+    std::copy_n(maps.load, 64, load_), std::copy_n(maps.store, 64, store_);
     places(load_, fresh, geometry.load, geometry.load_lanes);
     geometry.load_base = bases(load_, tile);
     geometry.load_direct = direct && !(fresh & layout_.lane_mask()) && lanes_of(load_, tile, home) &&
@@ -150,17 +151,6 @@ Int Writer::add(const std::vector<Int>& values) {
     Int at = static_cast<Int>(out_.integers.size() - first_integer_);
     out_.integers.insert(out_.integers.end(), values.begin(), values.end());
     return at;
-}
-
-// Notes the maps of a sweep; see qsim_ex.steps.Sweep.
-void Writer::columns(const Step& sweep) {
-    for (int bit = 0; bit < 64; ++bit) load_[bit] = unit(bit);
-    const Mask* words = context_.words.data();
-    std::copy_n(words + sweep.loads, sweep.num_loads, load_);
-    std::copy_n(load_, 64, store_);
-    const Mask tile = static_cast<Mask>(sweep.tile), *stored = words + sweep.words;
-    if (sweep.num_bits == qx::plan::count(tile)) each(tile, [&](int bit) { store_[bit] = *stored++; });
-    else std::copy_n(stored, sweep.num_bits, store_);
 }
 
 // Finds the bits of a tile that are alone on the lanes of vectors in memory; returns whether each lane has one.
@@ -430,6 +420,7 @@ void Writer::block(const Item& item, MatrixBlock& block) {
     } else {
         qx::Instruction& written = write(size == 2 ? qx::Kind::PAIR_COMPLEX : qx::Kind::QUAD_COMPLEX, where, made);
         std::copy(offsets.begin(), offsets.end(), written.offsets);
+        if (size == 4 && links_.is_between(static_cast<std::size_t>(&item - steps_.items.data()))) written.size = 1;
     }
     const bool plain = offsets[0] == 0 && (block.planes.empty() || block.planes[0] == 0);
     if (size == 2 && plain && item.num_bits == 1 && !item.num_reads && !item.when_mask) join(item);

@@ -6,9 +6,11 @@
 #include <memory>
 
 #include "kernels/encoding.hpp"
+#include "planner/encode/block_links.hpp"
 #include "planner/encode/codes.hpp"
 #include "planner/encode/row_frame.hpp"
 #include "planner/encode/tile.hpp"
+#include "thresholds/table.hpp"
 
 namespace qx::plan {
 
@@ -48,8 +50,8 @@ struct EncodedSweeps {
 class Writer {
   public:
     Writer(const PlanContext& context, const StepArrays& steps, int num_bits, int lane_bits, int real_bytes,
-           EncodedSweeps& out)
-        : context_(context), steps_(steps), num_bits_(num_bits), lane_bits_(lane_bits),
+           const BlockLinks& links, EncodedSweeps& out)
+        : context_(context), steps_(steps), links_(links), num_bits_(num_bits), lane_bits_(lane_bits),
           row_bytes_((Int{2} << lane_bits) * real_bytes), out_(out) {}
 
     void encode(const Step& sweep);
@@ -60,7 +62,6 @@ class Writer {
     std::vector<TouchedBits> touched(const Step& sweep) const;
     void look();
     Int add(const std::vector<Int>& values);
-    void columns(const Step& sweep);
     void places(const Mask* columns, Mask fresh, Int& at, Int& lanes);
     Int bases(const Mask* columns, Mask tile);
     bool lanes_of(const Mask* columns, Mask tile, int* home) const;
@@ -91,6 +92,7 @@ class Writer {
 
     const PlanContext& context_;
     const StepArrays& steps_;
+    const BlockLinks& links_;
     int num_bits_, lane_bits_;
     Int row_bytes_;
     EncodedSweeps& out_;
@@ -122,16 +124,19 @@ class Writer {
 class Encoder {
   public:
     Encoder(const PlanContext& context, const StepArrays& steps, int num_bits, int lane_bits, int real_bytes)
-        : steps_(steps), writer_(new Writer(context, steps, num_bits, lane_bits, real_bytes, sweeps_)) {
+        : steps_(steps), links_(num_bits < thresholds.turned_bits ? BlockLinks() : BlockLinks(context, steps)),
+          writer_(new Writer(context, steps, num_bits, lane_bits, real_bytes, links_, sweeps_)) {
         sweeps_.reserve(steps.items.size(), steps.steps.size());
     }
 
     // Encodes some sweeps; returns false when all are encoded.
     bool advance();
     const EncodedSweeps& sweeps() const { return sweeps_; }
+    const BlockLinks& links() const { return links_; }
 
   private:
     const StepArrays& steps_;
+    const BlockLinks links_;
     EncodedSweeps sweeps_;
     std::unique_ptr<Writer> writer_;  // until all sweeps are encoded
     std::size_t at_ = 0;

@@ -6,8 +6,9 @@ plan; numbers are looked up when a sweep runs.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import cached_property, lru_cache
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -20,6 +21,7 @@ from qsim_ex.kernels.cpu import pool
 from qsim_ex.later import later
 from qsim_ex.native.library import REFUSED, address, function, refusal, unchecked
 from qsim_ex.precision import BY_DTYPE, DTYPES, AmplitudeDtype, Amplitudes, Storage
+from qsim_ex.steps.coefficients import Bound
 from qsim_ex.steps.compiled import PlannedSweep
 from qsim_ex.steps.plan_arrays import Memory, PlanArrays
 from qsim_ex.steps.step import Step, Sweep
@@ -62,7 +64,8 @@ class EncodedPlan:
     """Encoded sweeps of one plan, in memory of native code, which lives as long as this object.
 
     They run over 2^num_bits amplitudes, by vectors of 2^lane_bits real numbers of `real_bytes` bytes. check: is called
-    from time to time while they are encoded, and may raise. bytes: what they take.
+    from time to time while they are encoded, and may raise. bytes: what they take. turned: how many dense blocks
+    `turn_blocks` may take apart.
     """
 
     _handle = 0  # until there is one: Ctrl-C may come before `__init__` begins
@@ -83,14 +86,25 @@ class EncodedPlan:
                 raise refusal(encode)
             if check is not None:  # and here Python looks for Ctrl-C
                 check()
-        out = np.empty(2, dtype=np.int64)
+        out = np.empty(3, dtype=np.int64)
         function("plan_encoded")(self._handle, address(out))
-        self._programs, self.bytes = out.tolist()
+        self._programs, self.bytes, self.turned = out.tolist()
         self._places = arrays.sweep_places
 
     def program(self, number: int) -> int:
         """Return the address of the program of a sweep, by the number of the step: the integers of `PROGRAM`."""
         return self._programs + 8 * PROGRAM * self._places[number]
+
+    def turn_blocks(self, packed: NDArray[np.complex128]) -> int:
+        """Write numbers of fewer multiply-adds in place of those of dense blocks; return for how many blocks.
+
+        packed: the packed numbers of all steps of the plan, changed in place. All sweeps together do the same with
+        them, but no sweep alone.
+        """
+        turn = unchecked("plan_turn_blocks")
+        if (turned := turn(self._handle, address(packed))) == REFUSED:
+            raise refusal(turn)
+        return int(turned)
 
     def words(self, number: int) -> NDArray[np.int64]:
         """Return the integers of a sweep's program, for tests and for benchmarks."""
@@ -182,6 +196,16 @@ class EncodedSweeps:
             self._plan = arrays, encoded_plan(arrays, self.num_bits, *self._vectors, self._check)
             self.bytes += self._plan[1].bytes + arrays.bytes
         return self._plan[1]
+
+    def load(self, numbers: Bound) -> Iterable[NDArray[np.complex128]]:
+        """Return the numbers of all steps for one run of all of them, in which dense blocks may be taken apart."""
+        if self._plan is None or not self._plan[1].turned:
+            return numbers
+        arrays, encoded = self._plan
+        if (packed := numbers.packed(arrays)) is None:
+            return numbers
+        encoded.turn_blocks(packed)
+        return [packed[begin:end] for begin, end in pairwise([0, *arrays.packed_ends])]
 
     @cached_property
     def _vectors(self) -> tuple[int, int]:

@@ -74,6 +74,18 @@ class StepCoefficients(Bound):
         self._arrays = arrays
         self._filled: Complex | None = None
 
+    def packed(self, arrays: PlanArrays) -> Complex | None:
+        """Return the packed numbers of all steps of a plan, one behind the other, for the caller to change."""
+        if arrays is not self._arrays or len(arrays.packed) > thresholds.now.packed_at_once:
+            return None
+        assert self.operands is not None
+        if arrays.size == arrays.num_operands:
+            return self.operands.take(arrays.packed)
+        at = address(self.operands)
+        made, out = _filled(arrays, at), np.empty(len(arrays.packed), dtype=np.complex128)
+        function("plan_pack")(arrays.owner.handle, at, address(made), 0, len(out), address(out))
+        return out
+
     def __len__(self) -> int:
         return len(self._arrays.steps)
 
