@@ -51,7 +51,7 @@ class Native:
         last cache, and for 64 MiB at least.
     scale_left: log2 of the most by which rotations that leave their scale to the end of a sweep make amplitudes larger
         or smaller until then.
-    turned_bits: the index bits from which on dense blocks are taken apart where a state is run on alone; see
+    turned_bits: log2 of the amplitudes of a thread from which on dense blocks of a state alone are taken apart; see
         core/native/planner/encode/turned_blocks.hpp.
 
     Of the form:
@@ -104,7 +104,7 @@ class Native:
     slice_microseconds: int = 50_000
     past_caches: int = 0
     scale_left: int = 60
-    turned_bits: int = 18
+    turned_bits: int = 17
     layer_strings: int = 32
     layers_asked: int = 8
     layers_looked_at: int = 4096

@@ -19,6 +19,8 @@ using form::Weyl;
 
 constexpr double half_turn = 3.14159265358979323846;
 constexpr double steepest = 1024;    // the largest tangent
+constexpr double flat = 4;           // a tangent that is small enough for no other choice to be looked at
+constexpr double near_size = 2;      // likewise log2 of what both bits of a block leave larger or smaller
 constexpr double most_scaled = 40;   // log2 of what bits leave amplitudes larger or smaller by, all together
 constexpr double not_unitary = 1e-9;
 
@@ -123,8 +125,11 @@ struct Factors {
     static Factors best(const Complex* matrix) {
         const Weyl weyl(matrix);
         Factors found(weyl, 2);
-        for (int axis = 0; axis < 2; ++axis)
-            if (const Factors other(weyl, axis); other.steepness() < found.steepness()) found = other;
+        double least = found.steepness();
+        for (int axis = 0; axis < 2 && !(least < flat); ++axis) {
+            const Factors other(weyl, axis);
+            if (const double steepness = other.steepness(); steepness < least) found = other, least = steepness;
+        }
         return found;
     }
 };
@@ -242,7 +247,7 @@ class BlockTurner {
         }
         if (own.factors.turned) {
             Attempt best(own.factors, larger, behind, 0);
-            for (int flips = 1; flips < 4; ++flips) {
+            for (int flips = 1; flips < 4 && !(best.good && best.scaled() < near_size); ++flips) {
                 const Attempt other(own.factors, larger, behind, flips);
                 if (other.good && !(best.good && best.scaled() <= other.scaled())) best = other;
             }

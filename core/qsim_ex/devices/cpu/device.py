@@ -202,7 +202,7 @@ class CpuDevice(HostCopies, CpuBatches, CpuAdjoints, LoadsNumbers, SharesMemory)
 
     def load(self, prepared: EncodedSweeps, numbers: Bound) -> Iterable[NDArray[np.complex128]]:
         """Return the numbers of each step of a whole run; dense blocks may be taken apart."""
-        return prepared.load(numbers)
+        return prepared.load(numbers, self.threads)
 
     def queue(self, buffer: Amplitudes, loaded: Iterable[object], begin: bool, at_once: int) -> None:  # noqa: ARG002
         """Queue nothing: a CPU runs each step when it is called."""

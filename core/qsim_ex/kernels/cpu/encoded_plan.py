@@ -174,6 +174,7 @@ class EncodedSweeps:
         self.bytes = 0
         self._programs: dict[int, tuple[Step, NativeSweep | None]] = {}
         self._plan: tuple[PlanArrays, EncodedPlan] | None = None
+        self._turned: tuple[NDArray[np.complex128], list[NDArray[np.complex128]]] | None = None
 
     def program(self, step: Step) -> NativeSweep | None:
         """Return the encoded sweep; None for another step, which needs none."""
@@ -197,15 +198,24 @@ class EncodedSweeps:
             self.bytes += self._plan[1].bytes + arrays.bytes
         return self._plan[1]
 
-    def load(self, numbers: Bound) -> Iterable[NDArray[np.complex128]]:
-        """Return the numbers of all steps for one run of all of them, in which dense blocks may be taken apart."""
-        if self._plan is None or not self._plan[1].turned:
+    def load(self, numbers: Bound, threads: int) -> Iterable[NDArray[np.complex128]]:
+        """Return the numbers of all steps for one run of all of them, in which dense blocks may be taken apart.
+
+        The last ones are kept: to take a block apart takes 5 µs.
+        """
+        small = 1 << self.num_bits < threads << thresholds.now.native.turned_bits
+        if small or self._plan is None or not self._plan[1].turned:
             return numbers
         arrays, encoded = self._plan
         if (packed := numbers.packed(arrays)) is None:
             return numbers
-        encoded.turn_blocks(packed)
-        return [packed[begin:end] for begin, end in pairwise([0, *arrays.packed_ends])]
+        known = self._turned
+        if known is None or not np.array_equal(known[0], packed):
+            given = packed.copy()
+            encoded.turn_blocks(packed)
+            steps = [packed[begin:end] for begin, end in pairwise([0, *arrays.packed_ends])]
+            known = self._turned = given, steps
+        return known[1]
 
     @cached_property
     def _vectors(self) -> tuple[int, int]:
