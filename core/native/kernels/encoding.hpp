@@ -60,7 +60,7 @@ inline bool is_halved(const Instruction& it) {
 // Whether an instruction is a dense block on two row bits, of all rows, whose numbers may be a `TurnedBlock`.
 inline bool may_be_turned(const Instruction& it) { return it.kind == Kind::QUAD_COMPLEX && it.size > 0; }
 
-// What stands in place of the 16 complex numbers of a dense block; see planner/encode/turned_blocks.hpp.
+// What stands in place of the 16 complex numbers of a dense block; see planner/blocks/turned.hpp.
 //
 // Row r of the four is the one with value r ^ flips on the bits. Bit 0: rows a and b, which differ in it, become a - number[0]
 // b and b + number[1] a; bit 1 likewise with 2 and 3. Rows 1 to 3 are multiplied by 1 + i number[3 + row]. Rows a and b = 0

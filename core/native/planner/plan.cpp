@@ -12,7 +12,7 @@
 
 #include "base/export.hpp"
 #include "base/owned.hpp"
-#include "planner/encode/turned_blocks.hpp"
+#include "planner/blocks/turned.hpp"
 #include "planner/encode/writer.hpp"
 #include "planner/rewrite/rotate.hpp"
 #include "thresholds/table.hpp"

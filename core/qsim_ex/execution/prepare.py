@@ -149,7 +149,11 @@ def prepare(
     for device in devices:
         if id(device) not in shares:
             ready = device.prepare(plan.steps, local, dtype, compile)
-            shares[id(device)] = ready, device.load(ready, numbers) if isinstance(device, LoadsNumbers) else numbers
+            if isinstance(device, LoadsNumbers):
+                shares[id(device)] = ready, device.load(ready, numbers)
+            else:
+                turn = getattr(ready, "turn_blocks", None)
+                shares[id(device)] = ready, turn(numbers) if turn else numbers
     return tuple(shares[id(device)] for device in devices)
 
 

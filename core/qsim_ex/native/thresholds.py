@@ -52,7 +52,7 @@ class Native:
     scale_left: log2 of the most by which rotations that leave their scale to the end of a sweep make amplitudes larger
         or smaller until then.
     turned_bits: log2 of the amplitudes of a thread from which on dense blocks of a state alone are taken apart; see
-        core/native/planner/encode/turned_blocks.hpp.
+        core/native/planner/blocks/turned.hpp.
 
     Of the form:
     layer_strings: the strings of a layer that are asked one by one; more are reduced to a basis first.

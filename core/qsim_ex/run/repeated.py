@@ -67,7 +67,11 @@ class RepeatedCircuit:
         numbers = fill(plan.coefficients, circuit.operands[0])
         # The state comes first: a table would be taken out of the block that the state before has left to the pool.
         buffer = device.allocate(1 << plan.num_wires, self._dtype)
-        loaded = device.load(prepared, numbers) if isinstance(device, LoadsNumbers) else numbers
+        if isinstance(device, LoadsNumbers):
+            loaded = device.load(prepared, numbers)
+        else:
+            turn = getattr(prepared, "turn_blocks", None)
+            loaded = turn(numbers) if turn else numbers
         placed = Single(device, buffer, plan.start, plan.fresh, begun=False)
         placed.run(plan, ((prepared, loaded),), _nobody)
         return StateVector.of(placed, where, self._options, touched)

@@ -1,4 +1,4 @@
-// Dense blocks on two row bits that are given as turns and phases; see planner/encode/turned_blocks.hpp.
+// Dense blocks on two row bits that are given as turns and phases; see planner/blocks/turned.hpp.
 #pragma once
 
 #include <cmath>

@@ -6,7 +6,7 @@
 #include <memory>
 
 #include "kernels/encoding.hpp"
-#include "planner/encode/block_links.hpp"
+#include "planner/blocks/links.hpp"
 #include "planner/encode/codes.hpp"
 #include "planner/encode/row_frame.hpp"
 #include "planner/encode/tile.hpp"

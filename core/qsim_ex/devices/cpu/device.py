@@ -6,7 +6,7 @@ This module does not depend on how a kernel works, nor a kernel on devices.
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, assert_never
 
 import numpy as np
@@ -14,7 +14,6 @@ from numpy.typing import DTypeLike, NDArray
 
 from qsim_ex import thresholds
 from qsim_ex.circuit.ops import ALWAYS, When, mask_of
-from qsim_ex.devices.base import LoadsNumbers
 from qsim_ex.devices.cpu import buffers, columns, shared, sums
 from qsim_ex.devices.cpu.adjoint import CpuAdjoints
 from qsim_ex.devices.cpu.batch import CpuBatches
@@ -30,7 +29,6 @@ from qsim_ex.later import later
 from qsim_ex.planning.compiled import check_cancelled
 from qsim_ex.planning.cost.rates import Rates, cpu_rates
 from qsim_ex.precision import STORAGE, Amplitudes
-from qsim_ex.steps.coefficients import Bound
 from qsim_ex.steps.layout import Shape
 from qsim_ex.steps.step import BasisPermutation, DenseMatrix, InitialAmplitudes, Step, Sweep, ZeroFill
 
@@ -49,7 +47,7 @@ _KEPT, _KEPT_BYTES = 256, 256 << 20
 """The most plans whose encoded sweeps a device remembers, and their bytes; the last one is always kept."""
 
 
-class CpuDevice(HostCopies, CpuBatches, CpuAdjoints, LoadsNumbers, SharesMemory):
+class CpuDevice(HostCopies, CpuBatches, CpuAdjoints, SharesMemory):
     """The cores of this machine and its memory.
 
     threads: how many threads to use; all cores this process may use if None.
@@ -188,7 +186,7 @@ class CpuDevice(HostCopies, CpuBatches, CpuAdjoints, LoadsNumbers, SharesMemory)
             if found is not None:
                 self._prepared.move_to_end(key)
                 return found
-        prepared = EncodedSweeps(num_bits, np.dtype(dtype), check=check_cancelled)
+        prepared = EncodedSweeps(num_bits, np.dtype(dtype), check=check_cancelled, threads=self.threads)
         for step in steps:
             prepared.program(step)
         with self._lock:  # a kept entry holds its steps, so that no other step gets their identity
@@ -199,13 +197,6 @@ class CpuDevice(HostCopies, CpuBatches, CpuAdjoints, LoadsNumbers, SharesMemory)
             while len(self._prepared) > 1 and (len(self._prepared) > _KEPT or self._prepared_bytes > _KEPT_BYTES):
                 self._prepared_bytes -= self._prepared.popitem(last=False)[1].bytes
         return prepared
-
-    def load(self, prepared: EncodedSweeps, numbers: Bound) -> Iterable[NDArray[np.complex128]]:
-        """Return the numbers of each step of a whole run; dense blocks may be taken apart."""
-        return prepared.load(numbers, self.threads)
-
-    def queue(self, buffer: Amplitudes, loaded: Iterable[object], begin: bool, at_once: int) -> None:  # noqa: ARG002
-        """Queue nothing: a CPU runs each step when it is called."""
 
     def run(
         self,

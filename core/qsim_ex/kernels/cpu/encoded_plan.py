@@ -45,6 +45,8 @@ _SLICE = 50
 
 Run = Callable[..., int]
 
+TurnBlocks = Callable[[Bound], Iterable[NDArray[np.complex128]]]
+
 LEAST_CACHED = 1 << 26
 """The bytes that a last cache has at least, as far as writing past it is concerned."""
 
@@ -160,17 +162,25 @@ class NativeSweep:
 class EncodedSweeps:
     """Encoded sweeps of one plan, for one size and dtype.
 
-    chosen: the instruction set; the best of this processor by default. check: see `EncodedPlan`. bytes: what all of
-    them take, with the arrays of their plan.
+    chosen: the instruction set; the best of this processor by default. check: see `EncodedPlan`. threads: of a run of
+    one state, 0 for no such runs. turn_blocks: returns the numbers of each step of a run of all of them, where dense
+    blocks are worth to be taken apart; else None. bytes: what all of them take, with the arrays of their plan.
     """
 
     def __init__(
-        self, num_bits: int, dtype: AmplitudeDtype, chosen: str = "", check: Callable[[], None] | None = None
+        self,
+        num_bits: int,
+        dtype: AmplitudeDtype,
+        chosen: str = "",
+        check: Callable[[], None] | None = None,
+        threads: int = 0,
     ) -> None:
+        self.turn_blocks: TurnBlocks | None = None
         self.num_bits = num_bits
         self.dtype = dtype
         self.chosen = chosen
         self._check = check
+        self._threads = threads
         self.bytes = 0
         self._programs: dict[int, tuple[Step, NativeSweep | None]] = {}
         self._plan: tuple[PlanArrays, EncodedPlan] | None = None
@@ -194,18 +204,20 @@ class EncodedSweeps:
     def _encoded_plan(self, arrays: PlanArrays) -> EncodedPlan:
         """Return the sweeps of the compiled plan that all steps are of, but for steps of another plan."""
         if self._plan is None or self._plan[0] is not arrays:
-            self._plan = arrays, encoded_plan(arrays, self.num_bits, *self._vectors, self._check)
-            self.bytes += self._plan[1].bytes + arrays.bytes
+            encoded = encoded_plan(arrays, self.num_bits, *self._vectors, self._check)
+            self._plan = arrays, encoded
+            self.bytes += encoded.bytes + arrays.bytes
+            least = self._threads << thresholds.now.native.turned_bits
+            if encoded.turned and not arrays.staged and 1 << self.num_bits >= least > 0:
+                self.turn_blocks = self._turn_blocks
         return self._plan[1]
 
-    def load(self, numbers: Bound, threads: int) -> Iterable[NDArray[np.complex128]]:
-        """Return the numbers of all steps for one run of all of them, in which dense blocks may be taken apart.
+    def _turn_blocks(self, numbers: Bound) -> Iterable[NDArray[np.complex128]]:
+        """Return the numbers of each step of a run with dense blocks taken apart, which takes 5 µs for one.
 
-        The last ones are kept: to take a block apart takes 5 µs.
+        The last ones are kept.
         """
-        small = 1 << self.num_bits < threads << thresholds.now.native.turned_bits
-        if small or self._plan is None or not self._plan[1].turned:
-            return numbers
+        assert self._plan is not None
         arrays, encoded = self._plan
         if (packed := numbers.packed(arrays)) is None:
             return numbers

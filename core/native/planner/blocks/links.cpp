@@ -1,6 +1,6 @@
 // Dense matrices on two bits each that follow each other.
 
-#include "planner/encode/block_links.hpp"
+#include "planner/blocks/links.hpp"
 
 #include <algorithm>
 

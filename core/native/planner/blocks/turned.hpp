@@ -12,7 +12,7 @@
 
 #include <complex>
 
-#include "planner/encode/block_links.hpp"
+#include "planner/blocks/links.hpp"
 
 namespace qx::plan {
 

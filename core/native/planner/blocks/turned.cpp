@@ -1,6 +1,6 @@
 // Dense blocks in a form that takes fewer multiply-adds.
 
-#include "planner/encode/turned_blocks.hpp"
+#include "planner/blocks/turned.hpp"
 
 #include <algorithm>
 #include <cmath>
