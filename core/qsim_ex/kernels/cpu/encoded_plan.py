@@ -45,7 +45,10 @@ _SLICE = 50
 
 Run = Callable[..., int]
 
-TurnBlocks = Callable[[Bound], Iterable[NDArray[np.complex128]]]
+Packed = NDArray[np.complex128]
+"""Numbers as a plan has them for its kernels."""
+
+TurnBlocks = Callable[[Bound], Iterable[Packed]]
 
 LEAST_CACHED = 1 << 26
 """The bytes that a last cache has at least, as far as writing past it is concerned."""
@@ -97,7 +100,7 @@ class EncodedPlan:
         """Return the address of the program of a sweep, by the number of the step: the integers of `PROGRAM`."""
         return self._programs + 8 * PROGRAM * self._places[number]
 
-    def turn_blocks(self, packed: NDArray[np.complex128]) -> int:
+    def turn_blocks(self, packed: Packed) -> int:
         """Write numbers of fewer multiply-adds in place of those of dense blocks; return for how many blocks.
 
         packed: the packed numbers of all steps of the plan, changed in place. All sweeps together do the same with
@@ -184,7 +187,7 @@ class EncodedSweeps:
         self.bytes = 0
         self._programs: dict[int, tuple[Step, NativeSweep | None]] = {}
         self._plan: tuple[PlanArrays, EncodedPlan] | None = None
-        self._turned: tuple[NDArray[np.complex128], list[NDArray[np.complex128]]] | None = None
+        self._turned: tuple[Packed, list[Packed]] | None = None
 
     def program(self, step: Step) -> NativeSweep | None:
         """Return the encoded sweep; None for another step, which needs none."""
@@ -212,7 +215,7 @@ class EncodedSweeps:
                 self.turn_blocks = self._turn_blocks
         return self._plan[1]
 
-    def _turn_blocks(self, numbers: Bound) -> Iterable[NDArray[np.complex128]]:
+    def _turn_blocks(self, numbers: Bound) -> Iterable[Packed]:
         """Return the numbers of each step of a run with dense blocks taken apart, which takes 5 µs for one.
 
         The last ones are kept.
