@@ -62,10 +62,12 @@ inline bool may_be_turned(const Instruction& it) { return it.kind == Kind::QUAD_
 
 // What stands in place of the 16 complex numbers of a dense block; see planner/blocks/turned.hpp.
 //
-// Row r of the four is the one with value r ^ flips on the bits. Bit 0: rows a and b, which differ in it, become a - number[0]
-// b and b + number[1] a; bit 1 likewise with 2 and 3. Rows 1 to 3 are multiplied by 1 + i number[3 + row]. Rows a and b = 0
-// and 3 become a + i number[7] b and b + i number[8] a, rows 1 and 2 likewise with 9 and 10. Rows 1 and 2 are multiplied by 1
-// + i number[10 + row], and row 3 by number[13] + i number[14]. All of it times the scale is what the block does.
+// Row r of four is the one with value r ^ flips on both bits. In this order:
+//   rows a and b that differ in bit 0 become a - number[0] b and b + number[1] a, and then bit 1 with numbers 2 and 3;
+//   rows r = 1, 2, 3 are multiplied by 1 + i number[3 + r];
+//   rows a = 0 and b = 3 become a + i number[7] b and b + i number[8] a, and rows 1 and 2 with numbers 9 and 10;
+//   rows r = 1, 2 are multiplied by 1 + i number[10 + r], and row 3 by number[13] + i number[14].
+// That, times the scale, is what the block does.
 struct TurnedBlock {
     static constexpr int numbers = 15;
     double mark;  // infinity, which is the first number of no matrix

@@ -148,7 +148,7 @@ class Attempt {
         made.flips = flips;
         for (int row = 0; row < 4; ++row) size_[row] = (row & 1 ? larger[0] : 1) * (row & 2 ? larger[1] : 1);
         for (int bit = 0; bit < 2; ++bit) turn(factors.tangent[bit], larger[bit], bit, flips >> bit & 1);
-        for (int row = 1; row < 4; ++row) 
+        for (int row = 1; row < 4; ++row)
             made.number[3 + row] = tangent(factors.phase_of(row ^ flips) - factors.phase_of(flips), row ^ flips);
         scale_ *= std::polar(1.0, factors.phase_of(flips) + factors.phase);
         pairs(factors, flips);

@@ -158,7 +158,8 @@ struct Sweeps {
 std::vector<int> drawn_order(Drawn& drawn) {
     std::vector<int> out;
     for (int bit = 0; bit < bits; ++bit) out.push_back(bit);
-    for (int bit = bits - 1; bit > 0; --bit) std::swap(out[static_cast<std::size_t>(bit)], out[static_cast<std::size_t>(drawn.below(bit + 1))]);
+    for (int bit = bits - 1; bit > 0; --bit)
+        std::swap(out[static_cast<std::size_t>(bit)], out[static_cast<std::size_t>(drawn.below(bit + 1))]);
     return out;
 }
 
@@ -184,7 +185,7 @@ std::vector<Piece> drawn_work(Drawn& drawn, int count, bool special, int others)
 
 }  // namespace
 
-TEST_CASE("blocks that are taken apart do together what they say, through sweeps that move bits, with each instruction set") {
+TEST_CASE("blocks that are taken apart do together what they say, in sweeps that move bits, with each instruction set") {
     const Set always(qx::thresholds.turned_bits, 0);
     Int turned = 0;
     for (unsigned seed = 0; seed < 12; ++seed) {
