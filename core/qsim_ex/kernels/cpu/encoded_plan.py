@@ -40,6 +40,9 @@ PROGRAM = 8
 NUM_INSTRUCTIONS = 1
 """Which of them is the number of its instructions."""
 
+_KEPT_NUMBER = 32
+"""Bytes of a packed number that is kept as it was, and as it is with blocks taken apart."""
+
 _SLICE = 50
 """Milliseconds for which native code encodes before it returns to Python."""
 
@@ -213,6 +216,7 @@ class EncodedSweeps:
             least = self._threads << thresholds.now.native.turned_bits
             if encoded.turned and not arrays.staged and 1 << self.num_bits >= least > 0:
                 self.turn_blocks = self._turn_blocks
+                self.bytes += _KEPT_NUMBER * len(arrays.packed)
         return self._plan[1]
 
     def _turn_blocks(self, numbers: Bound) -> Iterable[Packed]:
