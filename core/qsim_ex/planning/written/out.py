@@ -53,6 +53,8 @@ class Manner(IntEnum):
     MOVES: the same with CX. FRAMES: whatever makes a rotation diagonal stays. BACK: nothing does. BETWEEN: not the
     form, but what was read, whose gates on several wires stay; each wire has the frames that make them cheapest.
     CLUSTERS: what was read, with gates on the same few wires as one: phases under controls, and blocks on three wires.
+    GROWN: for |0…0⟩ alone; a rotation by which the state grows turns one wire that is 0, and what final wires are read
+    as is diagonal as soon as it can be.
     """
 
     LOCAL = 0
@@ -61,6 +63,7 @@ class Manner(IntEnum):
     BACK = 3
     BETWEEN = 4
     CLUSTERS = 5
+    GROWN = 6
 
 
 _OF_WHAT_IS_READ = Manner.BETWEEN, Manner.CLUSTERS

@@ -27,12 +27,14 @@ bool is_eighth(const Angle& of) {
 
 }  // namespace
 
-// Returns the first of those rotations on fewest flipped wires that may run.
+// Returns the first of those rotations on fewest flipped wires that may run; first those that let no state grow.
 std::size_t Writer::cheapest() {
     std::size_t out = begin_;
     const auto width = [&](std::size_t number) {
         int most = 0;
-        controls_.each(waiting_[number], [&](const Pauli& of) { most = std::max(most, count(of.x)); });
+        controls_.each(waiting_[number], [&](const Pauli& of) {
+            most = std::max(most, count(of.x) + (of.x & zeros_ ? 64 : 0));
+        });
         return most;
     };
     for (std::size_t k = begin_ + 1, end = std::min(looked_at(), begin_ + next); k < end && width(out) > 1; ++k)
@@ -53,6 +55,7 @@ void Writer::there_and_back() {
         return make_ready(one);
     }
     const Pauli first = waiting_[number].string.pauli;
+    if (first.x & zeros_) return grow(number);
     const Mask ys = first.x & first.z, pivot = first.x & -first.x, targets = first.x ^ pivot;
     const bool pair = manner_ == Manner::local && count(first.x) == 2;
     const auto alike = [&](const Pauli& of) {

@@ -66,6 +66,11 @@ Writer::Writer(const Form& form, Int microseconds, Manner manner, Int within)
     if (form.only_read()) return;
     if (manner == Manner::frames) groupings_ = 2;  // there strings become diagonal, and controls would only be in the way
     for (const Rotation& one : form.rotations) waiting_.push_back({{one.pauli, false}, one.angle, 0, one.layer});
+    if (manner == Manner::grown) {
+        groupings_ = 2, zeros_ = below(form.tableau().wires());
+        sort();
+        left_to_ = waiting_.size();
+    }
     const Tableau& tableau = form.tableau();
     for (int wire = 0; wire < tableau.wires(); ++wire) {
         const Mask *x = tableau.x_row(wire), *z = tableau.z_row(wire);
@@ -82,6 +87,7 @@ Writer::State Writer::advance() {
         return State::done;
     }
     if (form_.only_read()) return State::given_up;  // for there is no list
+    if (manner_ == Manner::grown && !form_.on_zeros()) return State::given_up;
     if (groupings_ < 2) {
         if (!grouping_) grouping_ = std::make_unique<Grouping>(std::move(waiting_), controls_, x_, z_, !groupings_);
         if (!grouping_->advance()) waiting_ = grouping_->result(), grouping_.reset(), ++groupings_;
@@ -100,7 +106,7 @@ Writer::State Writer::advance() {
     }
     if (microseconds_ / ++changes_ < thresholds.change_microseconds) return State::given_up;
     if (manner_ == Manner::frames) choose();
-    else if (manner_ == Manner::back || !stay()) there_and_back();
+    else if (manner_ == Manner::back || manner_ == Manner::grown || !stay()) there_and_back();
     return State::busy;
 }
 
@@ -146,6 +152,11 @@ void Writer::rotate(const Waiting& rotation) {
 
 void Writer::write(const Gate& gate) {
     gates.push_back(gate);
+    pass_all(gate);
+}
+
+// Lets a gate pass all that waits.
+void Writer::pass_all(const Gate& gate) {
     for (std::size_t k = begin_; k < waiting_.size(); ++k) pass(gate, waiting_[k].string);
     for (SignedPauli& one : controls_.strings) pass(gate, one);
     for (SignedPauli& image : x_) pass(gate, image);

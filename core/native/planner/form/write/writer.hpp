@@ -54,8 +54,9 @@ std::vector<Gate> clifford_gates(std::vector<SignedPauli> x, std::vector<SignedP
 // frames: a string becomes diagonal when it is first used, and what takes it there stays. back: what takes a string to one
 //   wire is undone behind it. local: the same, but H stay on a wire where the next strings are then diagonal or flip fewer
 //   wires. moves: the same with CX. between: not the form, but what was read, whose gates on several wires stay. clusters:
-//   what was read, with gates on the same few wires as one, where that is much of it.
-enum class Manner : Int { local, moves, frames, back, between, clusters };
+//   what was read, with gates on the same few wires as one, where that is much of it. grown: of |0...0> alone, as that grows;
+//   products of final Z's are diagonal as soon as they can be.
+enum class Manner : Int { local, moves, frames, back, between, clusters, grown };
 
 class Writer {
   public:
@@ -100,6 +101,7 @@ class Writer {
     bool is_free(std::size_t place);
     void run();
     void write(const Gate& gate);
+    void pass_all(const Gate& gate);
     void rotate(const Waiting& rotation);
     int act(const Gate& gate, StabilizerState& on) const;
     void finish();
@@ -123,6 +125,10 @@ class Writer {
     bool stay();
     double flips(Mask h, Mask y) const;
     bool move(double least);
+    // growing.cpp
+    void grow(std::size_t number);
+    Pauli next_final() const;
+    void read_final(Pauli string, int wire);
     // between.cpp
     bool between_gates();
     void begin_between();
@@ -160,6 +166,7 @@ class Writer {
     bool left_any_ = false;
     int rounds_ = 0;
     std::vector<SignedPauli> x_, z_;  // of C
+    Mask zeros_ = 0;  // the wires that are 0 as the state grows
     std::vector<Way> ways_;
     Int microseconds_, changes_ = 0;  // changes: of the frame
     std::size_t stays_ = 0, stayed_at_ = 0;  // how often it has changed since a rotation was written last
