@@ -32,6 +32,7 @@ from qsim_ex.planning.cost.rates import cpu_rates
 from qsim_ex.planning.planner import make_plan
 from qsim_ex.planning.written.out import Manner, WritingLimits, written_out
 from qsim_ex.precision import DOUBLE, SINGLE, Precision
+from qsim_ex.run.candidates import most_rotations
 from qsim_ex.steps import Layout
 from qsim_ex.steps.compiled import arrays_of
 from qsim_ex_provider.translation.circuits import translate
@@ -78,11 +79,11 @@ def milliseconds(circuit: Circuit, machine: Machine) -> float:
 
 def fastest(circuit: Circuit, machine: Machine, zeros: bool) -> Time:
     """Return the time of what runs."""
-    came, now, gates = milliseconds(circuit, machine), thresholds.now, circuit.num_gates
+    came, now = milliseconds(circuit, machine), thresholds.now
     best = Time(came, "came")
     if 1e3 * came < now.compared_microseconds:
         return best
-    most = min(gates // now.gates_of_a_rotation, now.written_rotations)
+    most = most_rotations(circuit.structure)
     limits = WritingLimits(most, int(1e3 * came))
     first = written_out(circuit, manner=Manner.BETWEEN, zeros=zeros)
     for manner in Manner if first else ():

@@ -83,7 +83,7 @@ def most_rotations(structure: Structure) -> int:
     now = thresholds.now
     if not now.gates_of_a_rotation:
         return UNBOUNDED
-    return min(gates_of(structure) // now.gates_of_a_rotation, now.written_rotations)
+    return min((gates_of(structure) + 2 * structure.num_qubits) // now.gates_of_a_rotation, now.written_rotations)
 
 
 @lru_cache(maxsize=1024)

@@ -59,7 +59,7 @@ def test_a_family_that_is_written_out_does_the_same(name: str, hold: Hold) -> No
     assert first
     for manner in Manner:
         written = first.again(manner, WritingLimits())
-        assert written or manner is Manner.CLUSTERS
+        assert written or manner in (Manner.CLUSTERS, Manner.GROWN)
         assert not written or distance(circuit, written.circuit(circuit.operands)) < 1e-10
 
 
@@ -97,7 +97,7 @@ def ring(angle: float) -> Circuit:
     return builder.build()
 
 
-@pytest.mark.parametrize("manner", [one for one in Manner if one is not Manner.CLUSTERS])
+@pytest.mark.parametrize("manner", [one for one in Manner if one < Manner.CLUSTERS])
 def test_large_angles_are_written_as_small_ones(manner: Manner) -> None:
     """Quarter turns in its Clifford operator spread the strings of a form; what is written is none the longer."""
     found = []

@@ -112,11 +112,35 @@ Vectors GrowingSpace::ordered(const Span& near, const Numbers& ready) const {
     return span.vectors;
 }
 
+// Returns for how many wires a tile in which all work runs that is left has no room in its lanes.
+int GrowingSpace::lacks_lanes(Span near) const {
+    for (Mask direction : may_be_lowest_)
+        if (static_cast<int>(lowest_in(near).size()) < shape_.low) fill(near, {direction}, shape_.tile);
+    return shape_.low - static_cast<int>(lowest_in(near).size());
+}
+
+// Lets a tile do a part of the work that is left, so that the next one, which is the last, has room for wires in its lanes;
+// else another sweep over the full state would follow.
+void GrowingSpace::leave_room(int lacking, Span& near, Numbers& ready, Numbers& others) {
+    const int room = shape_.tile - static_cast<int>(lanes_.size());
+    const LinearReasons found = linear_reasons(pending_, work_, order_, Span(lanes_), room);
+    for (int size = lacking; size <= room - lacking; ++size) {
+        const Span sooner(joined(lanes_, choose(found, work_, lanes_, size)));
+        Numbers some, rest;
+        split(pending_, work_, order_, sooner, some, rest);
+        if (some.empty()) continue;
+        near = sooner, ready.swap(some), others.swap(rest);
+        return;
+    }
+}
+
 // Returns the next tile, and the work in it.
 Span GrowingSpace::tile(Numbers& ready, Numbers& others) {
     int size = shape_.tile;
     Span near(joined(lanes_, wanted()));
     split(pending_, work_, order_, near, ready, others);
+    if (grows_ && others.empty() && mixed_.size() < every_.size())
+        if (const int lacking = lacks_lanes(near)) leave_room(lacking, near, ready, others);
     while (!grows_ && near.size() < size) {
         Vectors lacking = lacks(Span(joined(covered_.vectors, near.vectors)));
         if (lacking.empty()) break;

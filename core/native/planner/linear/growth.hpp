@@ -40,6 +40,8 @@ class GrowingSpace {
     Vectors lacks(const Span& tiles) const;
     std::vector<int> lowest_in(const Span& near) const;
     Vectors ordered(const Span& near, const Numbers& ready) const;
+    int lacks_lanes(Span near) const;
+    void leave_room(int lacking, Span& near, Numbers& ready, Numbers& others);
     Span tile(Numbers& ready, Numbers& others);
     Vectors wanted();
     Span larger();

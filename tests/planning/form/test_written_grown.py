@@ -1,0 +1,88 @@
+"""Tests of what is written as a state grows from |0…0⟩: `Manner.GROWN`."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from benchmarks.engine import circuit_of
+from benchmarks.forms import transpiled
+from benchmarks.gates import Gate
+from qsim_ex import reference
+from qsim_ex.circuit.circuit import Circuit
+from qsim_ex.circuit.ops import Op
+from qsim_ex.planning.written.out import Manner, WritingLimits, WrittenCircuit, written_out
+from tools.golden_counts import FAMILIES
+
+BASES = (("rz", "sx", "x", "cx"), ("rz", "sx", "x", "cz"), ("r", "cz"), ("rx", "ry", "rz", "rzz"))
+
+
+def written(circuit: Circuit) -> WrittenCircuit:
+    """Return what is written of a circuit on |0…0⟩."""
+    found = written_out(circuit, manner=Manner.GROWN, zeros=True)
+    assert found and found.manner is Manner.GROWN
+    return found
+
+
+def error(circuit: Circuit, found: Circuit) -> float:
+    """Return how far apart the states are that two circuits make, their phases included."""
+    zeros = np.eye(1, 1 << circuit.num_qubits, dtype=np.complex128)[0]
+    return float(np.abs(reference.simulate(found, zeros) - reference.simulate(circuit, zeros)).max())
+
+
+def products_and_clifford(wires: int, seed: int, gates: int = 120) -> Circuit:
+    """Return RY and RX on each wire, and then drawn Clifford gates."""
+    rng = np.random.default_rng(seed)
+    made = [Gate(("ry", "rx")[rng.integers(2)], (wire,), (rng.uniform(-3, 3),)) for wire in range(wires)]
+    for _ in range(gates):
+        a, b = rng.choice(wires, 2, replace=False).tolist()
+        made.append((Gate("h", (a,)), Gate("rz", (a,), (np.pi / 2,)), Gate("cx", (a, b)))[rng.integers(3)])
+    return circuit_of(made, wires)
+
+
+@pytest.mark.parametrize("name", sorted(set(FAMILIES) - {"grover", "walk", "three_wires"}))
+def test_a_family_makes_the_same_state(name: str) -> None:
+    """What is written of each family, in a basis of machines, makes its state of |0…0⟩."""
+    circuit = transpiled(FAMILIES[name](8), 8, BASES[len(name) % len(BASES)], 1)
+    assert error(circuit, written(circuit).circuit(circuit.operands)) < 1e-10
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_clifford_gates_behind_a_product_mix_nothing_at_the_end(seed: int) -> None:
+    """Each wire is turned once, and mixed once more while the state grows; the operator at the end has no H."""
+    circuit = products_and_clifford(7, seed)
+    found = written(circuit)
+    assert error(circuit, found.circuit(circuit.operands)) < 1e-10
+    names = [one.name for one in found.structure.instructions if isinstance(one, Op)]
+    assert names.count("pauli_rotation") == 7
+    assert names.count("h") <= 7
+    assert "h" not in [one.name for one in found.last_gates()]
+
+
+def test_a_wire_is_read_before_the_next_one_is_mixed() -> None:
+    """No gate is on a wire that is still 0, but the rotation that ends that; so most work is on few wires."""
+    found = written(products_and_clifford(7, 3))
+    grown = 0
+    for one in found.structure.instructions[: found.last]:
+        assert isinstance(one, Op)
+        wires = one.when.mask | sum(1 << wire for wire in one.mixes)
+        if one.name == "pauli_rotation":
+            grown |= wires
+        assert not wires & ~grown
+
+
+def test_one_circuit_is_written_for_all_bases() -> None:
+    """Whatever basis a circuit is given in, the same gates are written of it."""
+    gates = FAMILIES["hubbard"](8)
+    first, *others = (written(transpiled(gates, 8, basis, 1)) for basis in BASES)
+    for other in others:
+        assert [one._replace(operand=0) for one in other.structure.instructions if isinstance(one, Op)] == [
+            one._replace(operand=0) for one in first.structure.instructions if isinstance(one, Op)
+        ]
+
+
+def test_nothing_is_written_for_other_states() -> None:
+    """A circuit that may begin in any state has no wires that are 0."""
+    found = written_out(products_and_clifford(4, 1))
+    assert found
+    assert found.again(Manner.GROWN, WritingLimits()) is None
