@@ -50,8 +50,11 @@ Form::State Form::advance() {
         const plan::Circuit::Row& row = circuit_.rows[row_++];
         if (!add({&row, circuit_.mixes.data() + mixes_, circuit_.reads.data() + reads_}) && !stopped())
             state_ = State::refused;
+        Mask read = row.when.mask;  // a parity of several wires joins these
+        if (row.type != plan::Circuit::permutation)
+            for (std::uint32_t k = 0; k < row.num_reads; ++k) read |= circuit_.reads[reads_ + k];
+        joins_ += static_cast<int>(row.num_mixes) + count(read) > 1;
         mixes_ += row.num_mixes, reads_ += row.num_reads, ++instruction_;
-        joins_ += row.num_mixes + row.num_reads + count(row.when.mask) > 1;
         if (state_ == State::add && is_too_dense(2 * most_)) state_ = State::too_many;  // some merge with later ones
     }
     if (state_ == State::again && is_too_dense(most_)) state_ = State::too_many;
