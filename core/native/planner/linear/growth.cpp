@@ -112,16 +112,25 @@ Vectors GrowingSpace::ordered(const Span& near, const Numbers& ready) const {
     return span.vectors;
 }
 
-// Returns for how many wires a tile in which all work runs that is left has no room in its lanes.
-int GrowingSpace::lacks_lanes(Span near) const {
+// Fills a tile in which all work runs that is left: it may be the last one, which has wires in its lanes.
+Span GrowingSpace::ended(Span near) const {
+    if (grows_)
+        for (bool there : {false, true})
+            for (int wire : wires_)
+                if (mixed_.has(directions_[at(wire)]) == there) fill(near, {directions_[at(wire)]}, shape_.tile);
     for (Mask direction : may_be_lowest_)
         if (static_cast<int>(lowest_in(near).size()) < shape_.low) fill(near, {direction}, shape_.tile);
-    return shape_.low - static_cast<int>(lowest_in(near).size());
+    return near;
 }
 
 // Lets a tile do a part of the work that is left, so that the next one, which is the last, has room for wires in its lanes;
 // else another sweep over the full state would follow.
-void GrowingSpace::leave_room(int lacking, Span& near, Numbers& ready, Numbers& others) {
+void GrowingSpace::leave_room(Span& near, Numbers& ready, Numbers& others) {
+    const Span end = ended(near);
+    const int lacking = shape_.low - static_cast<int>(lowest_in(end).size());
+    const bool whole = Span(joined(mixed_.vectors, end.vectors)).size() == every_.size();
+    if (left_room_ || lacking <= 0 || !whole || mixed_.size() == every_.size()) return;
+    left_room_ = true;
     const int room = shape_.tile - static_cast<int>(lanes_.size());
     const LinearReasons found = linear_reasons(pending_, work_, order_, Span(lanes_), room);
     for (int size = lacking; size <= room - lacking; ++size) {
@@ -139,20 +148,13 @@ Span GrowingSpace::tile(Numbers& ready, Numbers& others) {
     int size = shape_.tile;
     Span near(joined(lanes_, wanted()));
     split(pending_, work_, order_, near, ready, others);
-    if (grows_ && others.empty() && mixed_.size() < every_.size())
-        if (const int lacking = lacks_lanes(near)) leave_room(lacking, near, ready, others);
+    if (grows_ && others.empty()) leave_room(near, ready, others);
     while (!grows_ && near.size() < size) {
         Vectors lacking = lacks(Span(joined(covered_.vectors, near.vectors)));
         if (lacking.empty()) break;
         near.add(lacking[0]);
     }
-    if (grows_ && others.empty())
-        for (bool there : {false, true})
-            for (int wire : wires_)
-                if (mixed_.has(directions_[at(wire)]) == there) fill(near, {directions_[at(wire)]}, size);
-    if (others.empty())  // it may be the last one, which has wires in its lanes
-        for (Mask direction : may_be_lowest_)
-            if (static_cast<int>(lowest_in(near).size()) < shape_.low) fill(near, {direction}, size);
+    if (others.empty()) near = ended(near);
     for (const Span* space : {&mixed_, &reach_, &every_}) fill(near, space->vectors, size);
     fill(near, directions_, size);
     return near;

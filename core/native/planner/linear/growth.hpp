@@ -40,8 +40,8 @@ class GrowingSpace {
     Vectors lacks(const Span& tiles) const;
     std::vector<int> lowest_in(const Span& near) const;
     Vectors ordered(const Span& near, const Numbers& ready) const;
-    int lacks_lanes(Span near) const;
-    void leave_room(int lacking, Span& near, Numbers& ready, Numbers& others);
+    Span ended(Span near) const;
+    void leave_room(Span& near, Numbers& ready, Numbers& others);
     Span tile(Numbers& ready, Numbers& others);
     Vectors wanted();
     Span larger();
@@ -62,7 +62,7 @@ class GrowingSpace {
     Numbers pending_;
     LinearReasons waits_;  // what pending work waits for with nothing near, if there is any
     double passes_ = 0;
-    bool done_ = false;
+    bool done_ = false, left_room_ = false;
 };
 
 }  // namespace qx::plan
