@@ -52,7 +52,7 @@ def draw_bases(random: Random) -> Case:
     chosen = options(random, wires)
     match entry:
         case "manner":
-            ask["manner"] = random.choice([0, 1, 2, 3, 4, 4, 5, 5, 6, 6])
+            ask["manner"] = random.choice([0, 1, 2, 2, 3, 4, 4, 5, 5])
         case "ranks":
             ask["ranks"] = random.choice([2, 2, 4])
             chosen = {"device": random.choice(devices()), "threads": 1, "processes": ask["ranks"]}

@@ -157,8 +157,6 @@ DRAWN: Mapping[str, tuple[int, ...]] = {
     "selectors": (0, 1, 3),
     "rotations_ahead": (0, 2),
     "rotations_looked_at": (1, 3),
-    "strings_tried": (1, 2),
-    "strings_in_the_way": (0, 1),
     "halved_qubits": (2, 3, 4),
     "resolved_bytes": (1, 1 << 8),
     "resolved_points": (1, 2),

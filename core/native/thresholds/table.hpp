@@ -70,7 +70,7 @@ class Threshold {
     row(sweeps_at_once) row(chunk_work) row(chunk_amplitudes) row(chunk_bytes) row(distinct_rows) row(coefficients_at_once) \
     row(written_bytes) row(slice_microseconds) row(past_caches) row(scale_left) row(turned_bits) row(layer_strings) row(layers_asked) \
     row(layers_looked_at) row(items_moved) row(selectors) row(rotations_ahead) \
-    row(rotations_looked_at) row(strings_tried) row(strings_in_the_way) row(change_microseconds) row(clustered_percent) \
+    row(rotations_looked_at) row(change_microseconds) row(clustered_percent) \
     row(clustered_entries)
 // clang-format on
 

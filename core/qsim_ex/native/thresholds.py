@@ -63,9 +63,6 @@ class Native:
     rotations_ahead: the rotations of a form that there may be for each wire, besides two for each instruction on
         several wires; with more a circuit is dense, and nothing is written out of it.
     rotations_looked_at: the rotations that are looked at where a form is written out and its frame changes.
-    strings_tried: how many of those that may run first are tried as the one that becomes diagonal; 1 or more.
-    strings_in_the_way: how many that wait are asked whether a later one commutes with them, where choices are compared;
-        64 or fewer.
     change_microseconds: the time of a run for each change of the frame after which writing is given up, which takes
         half of that for a change; 0 stands for no limit.
     clustered_percent: how much of the gates on several wires has to be part of clusters, if these are written.
@@ -112,8 +109,6 @@ class Native:
     selectors: int = 5
     rotations_ahead: int = 24
     rotations_looked_at: int = 200
-    strings_tried: int = 6
-    strings_in_the_way: int = 20
     change_microseconds: int = 8
     clustered_percent: int = 25
     clustered_entries: int = 75

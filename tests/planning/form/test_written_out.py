@@ -34,17 +34,14 @@ def distance(circuit: Circuit, written: Circuit) -> float:
 @given(
     strategies.circuits().filter(lambda circuit: circuit.structure.only_gates),
     st.sampled_from([1, 3, 200]),
-    st.sampled_from([1, 6]),
-    st.sampled_from([0, 1, 20]),
     st.sampled_from([0, 25]),
     st.sampled_from(Manner),
 )
 def test_what_is_written_out_is_the_circuit(
-    circuit: Circuit, looked_at: int, tried: int, in_the_way: int, clustered: int, manner: Manner
+    circuit: Circuit, looked_at: int, clustered: int, manner: Manner
 ) -> None:
     """Drawn gates do the same when they are written out, in each manner, however far is looked; no block is."""
-    numbers = {"rotations_looked_at": looked_at, "strings_tried": tried, "strings_in_the_way": in_the_way}
-    numbers["clustered_percent"] = clustered
+    numbers = {"rotations_looked_at": looked_at, "clustered_percent": clustered}
     with thresholds.instead(**numbers):
         written = written_out(circuit, manner=manner)
     assert written is None or distance(circuit, written.circuit(circuit.operands)) < 1e-11
@@ -66,7 +63,7 @@ def test_a_family_that_is_written_out_does_the_same(name: str, hold: Hold) -> No
 @pytest.mark.parametrize(
     ("name", "manner"),
     [
-        *(("hubbard", manner) for manner in Manner if manner < Manner.BETWEEN),
+        *(("hubbard", manner) for manner in Manner if manner < Manner.BETWEEN and manner is not Manner.GROWN),
         *((name, Manner.LOCAL) for name in ("uccsd", "kernel")),
         ("adder", Manner.MOVES),
         ("surface_code", Manner.BACK),
@@ -97,7 +94,7 @@ def ring(angle: float) -> Circuit:
     return builder.build()
 
 
-@pytest.mark.parametrize("manner", [one for one in Manner if one < Manner.CLUSTERS])
+@pytest.mark.parametrize("manner", [one for one in Manner if one not in (Manner.CLUSTERS, Manner.GROWN)])
 def test_large_angles_are_written_as_small_ones(manner: Manner) -> None:
     """Quarter turns in its Clifford operator spread the strings of a form; what is written is none the longer."""
     found = []

@@ -131,7 +131,7 @@ def test_a_phase_of_several_rotations(monkeypatch: pytest.MonkeyPatch) -> None:
     builder, sums = ParameterSweepBuilder(2, 0), observables(2, 1, 0)
     builder.gate("h", [0]).gate("h", [1]).gate("cp", [0, 1], np.array([0.8])).gate("h", [0]).gate("h", [1])  # type: ignore[arg-type]
     sweep = builder.sweep(1)
-    with written(monkeypatch, Manner.FRAMES) as taken:
+    with written(monkeypatch, Manner.GROWN) as taken:
         compare(sweep, Simulator(device="cpu").gradient(sweep, sums), sums)
         assert taken == [True]
         written_once(monkeypatch)

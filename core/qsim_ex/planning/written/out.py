@@ -50,20 +50,18 @@ class Manner(IntEnum):
     """How a form is written out (`Manner` in planner/form/write/writer.hpp); the fastest by prediction is taken.
 
     LOCAL: gates around rotations are undone behind them; only H stay, where later rotations flip fewer wires then.
-    MOVES: the same with CX. FRAMES: whatever makes a rotation diagonal stays. BACK: nothing does. BETWEEN: not the
+    MOVES: the same with CX. GROWN: of |0…0⟩ alone; a rotation by which the state grows turns one wire that is 0, and
+    what final wires are read as is diagonal as soon as it can be. BACK: nothing stays. BETWEEN: not the
     form, but what was read, whose gates on several wires stay; each wire has the frames that make them cheapest.
     CLUSTERS: what was read, with gates on the same few wires as one: phases under controls, and blocks on three wires.
-    GROWN: for |0…0⟩ alone; a rotation by which the state grows turns one wire that is 0, and what final wires are read
-    as is diagonal as soon as it can be.
     """
 
     LOCAL = 0
     MOVES = 1
-    FRAMES = 2
+    GROWN = 2
     BACK = 3
     BETWEEN = 4
     CLUSTERS = 5
-    GROWN = 6
 
 
 _OF_WHAT_IS_READ = Manner.BETWEEN, Manner.CLUSTERS

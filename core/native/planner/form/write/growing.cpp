@@ -1,8 +1,8 @@
 // A form written out as the state grows from |0…0⟩, in a frame in which final wires are read as soon as they can be.
 //
-// What is still fixed is Z of the wires that are 0. A gate that is controlled by such a wire, and a phase of it, does nothing,
-// so it need not be written, but the frame behind it is another one. In some such frame a rotation that does not commute with
-// all that is fixed is X of one of these wires alone; the state has one dimension more then.
+// What is still fixed is Z of the wires that are 0. A gate that is controlled by such a wire, and a phase of it, does
+// nothing, so it need not be written, but the frame behind it is another one. In some such frame a rotation that does not
+// commute with all that is fixed is X of one of these wires alone; the state has one dimension more then.
 //
 // A product of final Z's that commutes with what is still fixed can be diagonal now, where the state is small; at the end it
 // would take an H on the full state. There is one more with each dimension, and it flips the wire that is no longer 0.

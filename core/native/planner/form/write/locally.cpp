@@ -32,9 +32,8 @@ std::size_t Writer::cheapest() {
     std::size_t out = begin_;
     const auto width = [&](std::size_t number) {
         int most = 0;
-        controls_.each(waiting_[number], [&](const Pauli& of) {
-            most = std::max(most, count(of.x) + (of.x & zeros_ ? 64 : 0));
-        });
+        controls_.each(waiting_[number],
+                       [&](const Pauli& of) { most = std::max(most, count(of.x) + (of.x & zeros_ ? 64 : 0)); });
         return most;
     };
     for (std::size_t k = begin_ + 1, end = std::min(looked_at(), begin_ + next); k < end && width(out) > 1; ++k)

@@ -64,9 +64,8 @@ Writer::Writer(const Form& form, Int microseconds, Manner manner, Int within)
         return;
     }
     if (form.only_read()) return;
-    if (manner == Manner::frames) groupings_ = 2;  // there strings become diagonal, and controls would only be in the way
     for (const Rotation& one : form.rotations) waiting_.push_back({{one.pauli, false}, one.angle, 0, one.layer});
-    if (manner == Manner::grown) {
+    if (manner == Manner::grown) {  // where controls would be strings that have to become diagonal, too
         groupings_ = 2, zeros_ = below(form.tableau().wires());
         sort();
         left_to_ = waiting_.size();
@@ -105,8 +104,7 @@ Writer::State Writer::advance() {
         return State::done;
     }
     if (microseconds_ / ++changes_ < thresholds.change_microseconds) return State::given_up;
-    if (manner_ == Manner::frames) choose();
-    else if (manner_ == Manner::back || manner_ == Manner::grown || !stay()) there_and_back();
+    if (manner_ == Manner::back || manner_ == Manner::grown || !stay()) there_and_back();
     return State::busy;
 }
 

@@ -51,12 +51,11 @@ void pass(const Gate& gate, SignedPauli& string);
 // there can be. x, z: C† X C and C† Z C for each wire.
 std::vector<Gate> clifford_gates(std::vector<SignedPauli> x, std::vector<SignedPauli> z);
 
-// frames: a string becomes diagonal when it is first used, and what takes it there stays. back: what takes a string to one
-//   wire is undone behind it. local: the same, but H stay on a wire where the next strings are then diagonal or flip fewer
-//   wires. moves: the same with CX. between: not the form, but what was read, whose gates on several wires stay. clusters:
-//   what was read, with gates on the same few wires as one, where that is much of it. grown: of |0...0> alone, as that grows;
-//   products of final Z's are diagonal as soon as they can be.
-enum class Manner : Int { local, moves, frames, back, between, clusters, grown };
+// back: what takes a string to one wire is undone behind it. local: the same, but H stay on a wire where the next strings
+//   are then diagonal or flip fewer wires. moves: the same with CX. grown: of |0…0⟩ alone, as the state grows; what final
+//   wires are read as is diagonal as soon as it can be. between: not the form, but what was read, whose gates on several
+//   wires stay. clusters: what was read, with gates on the same few wires as one, where that is much of it.
+enum class Manner : Int { local, moves, grown, back, between, clusters };
 
 class Writer {
   public:
@@ -83,14 +82,6 @@ class Writer {
     }
 
   private:
-    // A way to make a string diagonal: S† on the wires of `y`, CX of a pivot onto those of `targets`, H on those of `h`.
-    struct Way {
-        Mask y, h, targets = 0;
-        int pivot = 0;
-
-        int gates() const { return (y != 0) + (targets != 0); }  // beside the H
-    };
-
     // Of a wire: what X, Z and Y are now, the frame's number, and the number of its next item.
     struct WireFrame {
         SignedPauli x, z, y;
@@ -114,11 +105,6 @@ class Writer {
     bool is_ready(const Waiting& rotation) const;
     void rotate_under_controls(const Waiting& rotation);
     void make_ready(Waiting rotation);
-    // frames.cpp
-    void choose();
-    void ways(const Pauli& string);
-    double score(const Way& way) const;
-    void take(const Way& way);
     // locally.cpp
     void there_and_back();
     std::size_t cheapest();
@@ -167,7 +153,6 @@ class Writer {
     int rounds_ = 0;
     std::vector<SignedPauli> x_, z_;  // of C
     Mask zeros_ = 0;  // the wires that are 0 as the state grows
-    std::vector<Way> ways_;
     Int microseconds_, changes_ = 0;  // changes: of the frame
     std::size_t stays_ = 0, stayed_at_ = 0;  // how often it has changed since a rotation was written last
     Manner manner_;
