@@ -37,9 +37,7 @@ def distance(circuit: Circuit, written: Circuit) -> float:
     st.sampled_from([0, 25]),
     st.sampled_from(Manner),
 )
-def test_what_is_written_out_is_the_circuit(
-    circuit: Circuit, looked_at: int, clustered: int, manner: Manner
-) -> None:
+def test_what_is_written_out_is_the_circuit(circuit: Circuit, looked_at: int, clustered: int, manner: Manner) -> None:
     """Drawn gates do the same when they are written out, in each manner, however far is looked; no block is."""
     numbers = {"rotations_looked_at": looked_at, "clustered_percent": clustered}
     with thresholds.instead(**numbers):
