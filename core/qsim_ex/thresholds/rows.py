@@ -69,9 +69,9 @@ class OfPlanning:
         as long for short runs), and by other threads.
     worth_percent: how much of the time of planning a run has to take so that it is looked further within it.
     settled_microseconds: all runs of a circuit from which on its kernels are worth being compiled anew.
-    gates_of_a_rotation: the fewest gates for each rotation of the form beside one for each wire, since plans of dense
-        circuits are good; 0: no limit. written_rotations: the most rotations. written_bindings: the most bindings of a
-        matrix that are compared. stretch_gates: the fewest gates between what is random, saved or conditional that are written.
+    gates_of_a_rotation: the fewest gates for each rotation of a form but one a wire, since plans of dense circuits are
+        good; 0: any. written_rotations: the most rotations. written_bindings: the most bindings of a matrix compared.
+        stretch_gates: the fewest gates between what is random, saved or conditional that are written.
     """
 
     jointly: int = 10

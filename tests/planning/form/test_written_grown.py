@@ -20,7 +20,8 @@ BASES = (("rz", "sx", "x", "cx"), ("rz", "sx", "x", "cz"), ("r", "cz"), ("rx", "
 def written(circuit: Circuit) -> WrittenCircuit:
     """Return what is written of a circuit on |0…0⟩."""
     found = written_out(circuit, manner=Manner.GROWN, zeros=True)
-    assert found and found.manner is Manner.GROWN
+    assert found
+    assert found.manner is Manner.GROWN
     return found
 
 
