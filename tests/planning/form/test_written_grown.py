@@ -11,8 +11,10 @@ from benchmarks.gates import Gate
 from qsim_ex import reference
 from qsim_ex.circuit.circuit import Circuit
 from qsim_ex.circuit.ops import Op
+from qsim_ex.planning.planner import make_plan
 from qsim_ex.planning.written.out import Manner, WritingLimits, WrittenCircuit, written_out
-from tools.golden_counts import FAMILIES
+from qsim_ex.steps import Layout, Sweep
+from tools.golden_counts import FAMILIES, MACHINES
 
 BASES = (("rz", "sx", "x", "cx"), ("rz", "sx", "x", "cz"), ("r", "cz"), ("rx", "ry", "rz", "rzz"))
 
@@ -87,3 +89,12 @@ def test_nothing_is_written_for_other_states() -> None:
     found = written_out(products_and_clifford(4, 1))
     assert found
     assert found.again(Manner.GROWN, WritingLimits()) is None
+
+
+@pytest.mark.parametrize("name", ["ucc", "clifford"])
+def test_no_sweep_reads_the_full_state(name: str) -> None:
+    """All work is done while the state grows, and the last sweep, which writes all of it, leaves wires in their lanes."""
+    circuit = circuit_of(FAMILIES[name](28), 28)
+    gates = written(circuit).circuit(circuit.operands).instructions
+    plan = make_plan(gates, 28, Layout.identity(28), MACHINES["gpu single"].shape, (1 << 28) - 1, place=True)  # type: ignore[arg-type]
+    assert all(isinstance(step, Sweep) and step.fresh for step in plan.steps)

@@ -144,6 +144,17 @@ def test_wires_that_change_places_are_written_as_such() -> None:
     assert {one.name for one in written.last_gates()} == {"swap"}
 
 
+def test_parities_of_several_wires_join_these() -> None:
+    """A circuit is not taken for dense because its gates on two wires are phases of parities."""
+    builder = CircuitBuilder(8)
+    for layer in range(8):
+        for one in range(8):
+            builder.gate("rx", [one], 0.3)
+            for other in range(one):
+                builder.gate("rzz", [one, other], 0.1 + 0.01 * layer)
+    assert written_out(builder.build(), limits=WritingLimits(1000))
+
+
 def test_a_block_is_not_written_out() -> None:
     """A dense matrix on three wires has no rotations, so there is nothing to write."""
     assert written_out(CircuitBuilder(3).unitary(strategies.random_unitary(8, 1), (0, 1, 2)).build()) is None
