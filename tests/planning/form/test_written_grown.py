@@ -93,7 +93,7 @@ def test_nothing_is_written_for_other_states() -> None:
 
 @pytest.mark.parametrize("name", ["ucc", "clifford"])
 def test_no_sweep_reads_the_full_state(name: str) -> None:
-    """All work is done while the state grows, and the last sweep, which writes all of it, leaves wires in their lanes."""
+    """All work is done while the state grows; the last sweep, which writes all of it, leaves wires in its lanes."""
     circuit = circuit_of(FAMILIES[name](28), 28)
     gates = written(circuit).circuit(circuit.operands).instructions
     plan = make_plan(gates, 28, Layout.identity(28), MACHINES["gpu single"].shape, (1 << 28) - 1, place=True)  # type: ignore[arg-type]
