@@ -29,12 +29,11 @@ from qsim_ex.frameworks import (
 from qsim_ex.options import Method, Options
 from qsim_ex_provider import options as run_options
 from qsim_ex_provider import results
-from qsim_ex_provider.bit_strings import CircuitHeader
 from qsim_ex_provider.foreign_executor import refuse_to_be_copied
 from qsim_ex_provider.job import CancelFlag, JobTask, QsimExJob
 from qsim_ex_provider.keywords import RunKeywords
 from qsim_ex_provider.one_thread import OneThread, in_turn
-from qsim_ex_provider.results import ExperimentPlace, Experiments
+from qsim_ex_provider.results import CircuitHeader, ExperimentPlace, Experiments
 from qsim_ex_provider.target import WIDEST, WIDTH, Width, build_target, device_target
 from qsim_ex_provider.translation.circuits import translate_job, translate_noisy
 from qsim_ex_provider.translation.noise import basis_gates_of, noise_of

@@ -20,7 +20,7 @@ from qiskit.circuit import QuantumCircuit
 from qsim_ex import Circuit, Options
 from qsim_ex.errors import CircuitError, MissingPackage, NotSupported
 from qsim_ex_provider.backend import QsimExBackend
-from qsim_ex_provider.bit_strings import register_sizes
+from qsim_ex_provider.results import register_sizes
 from qsim_ex_provider.saves.instructions import save_statevector
 from qsim_ex_provider.translation.circuits import translate
 from qsim_ex_provider.translation.limits import Limits, check_circuit, check_program, check_text

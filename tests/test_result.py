@@ -14,7 +14,8 @@ from qsim_ex import CircuitBuilder, NoiseModel, NoisyBuilder, Simulator, depolar
 from qsim_ex.errors import MeasurementError
 from qsim_ex.placement.deployment import single
 from qsim_ex.precision import DOUBLE
-from qsim_ex.result import LATEST, Provenance, Result
+from qsim_ex.result import Provenance, Result
+from qsim_ex.run.outcome import LATEST
 
 
 def result_of(bits: np.ndarray | None, num_clbits: int) -> Result:

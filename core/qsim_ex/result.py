@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
-from weakref import ref
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,11 +23,6 @@ if TYPE_CHECKING:
     from qsim_ex.planning.cost.summary import PlanSummary
 else:
     costs = later("qsim_ex.execution.costs")
-
-LATEST = 256
-"""Results that keep their plans; older ones keep only the counts of their plans."""
-
-_latest: deque[ref[Provenance]] = deque()
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,15 +54,6 @@ class Provenance:
         what = self.plans, PRECISIONS[self.precision].storage.dtype, self.deployment
         own = costs.total_of(*what) if self.rates is None else costs.total_of(*what, self.rates())
         return sum([other.plan for other in self.others], own)
-
-    def remember(self) -> Provenance:
-        """Keep the plans, which are large, for the latest results only; count and drop those of an older one."""
-        _latest.append(ref(self))
-        if len(_latest) > LATEST and (oldest := _latest.popleft()()) is not None:
-            _ = oldest.plan
-            object.__setattr__(oldest, "plans", ())
-            object.__setattr__(oldest, "others", ())
-        return self
 
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "plan": self.plan, "plans": (), "others": (), "rates": None}

@@ -34,7 +34,7 @@ from qsim_ex.frameworks import (
     digest,
     thresholds,
 )
-from qsim_ex_provider.bit_strings import CircuitHeader, header_of
+from qsim_ex_provider.results import CircuitHeader, header_of
 from qsim_ex_provider.saves.kinds import SavedForm
 from qsim_ex_provider.translation.library import emit
 from qsim_ex_provider.translation.named_sweep import NamedSweep

@@ -16,7 +16,7 @@ import pytest
 from support.paths import ROOT
 
 from qsim_ex import CircuitBuilder, reference
-from qsim_ex.circuit import operands
+from qsim_ex.circuit import placed_gate
 from qsim_ex.circuit.gates import GATES
 from tools.fuzz import __main__ as command_line
 from tools.fuzz import kinds, likelihood, programs
@@ -174,7 +174,7 @@ def test_an_impossible_outcome_is_proof() -> None:
 def with_a_wrong_gate(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let the engine take T for its inverse; entries that are kept were made of the right one."""
     monkeypatch.setitem(GATES, "t", replace(GATES["t"], matrix=GATES["tdg"].matrix))
-    monkeypatch.setattr(operands, "_constants", operands._constants.__wrapped__)
+    monkeypatch.setattr(placed_gate, "_constants", placed_gate._constants.__wrapped__)
 
 
 # --- shrinking --------------------------------------------------------------------------------------------------------

@@ -14,8 +14,7 @@ from support.planted import Fault, check_found, instead, method, on_the_cpu
 import qsim_ex as noise
 from qsim_ex import CircuitBuilder
 from qsim_ex.circuit import builder as circuits
-from qsim_ex.circuit import operands
-from qsim_ex.circuit import placed_gate as placing
+from qsim_ex.circuit import placed_gate
 from qsim_ex.circuit.gates import GATES
 from qsim_ex.circuit.noise.model import NoiseModel
 from qsim_ex.circuit.ops import Save, When, mask_of, pattern
@@ -46,7 +45,7 @@ MOST = 10_000
 def flipped_phase(patch: pytest.MonkeyPatch) -> None:
     """The gate "t" turns the other way."""
     patch.setitem(GATES, "t", replace(GATES["t"], matrix=GATES["tdg"].matrix))
-    patch.setattr(operands, "_constants", operands._constants.__wrapped__)  # entries that are kept stay right
+    patch.setattr(placed_gate, "_constants", placed_gate._constants.__wrapped__)  # entries that are kept stay right
 
 
 def swapped_wires(patch: pytest.MonkeyPatch) -> None:
@@ -78,10 +77,10 @@ def lost_phase(patch: pytest.MonkeyPatch) -> None:
         mixes, reads, when, of = right(name, wires, controls, *others)
         return mixes, reads, when, pattern("1") if name == "global_phase" and controls else of
 
-    right = placing._factor
-    patch.setattr(placing, "_factor", wrong)
-    patch.setattr(placing, "on_arguments", placing.on_arguments.__wrapped__)
-    patch.setattr(circuits, "placed_gate", placing.placed_gate.__wrapped__)  # which remembers nothing
+    right = placed_gate._factor
+    patch.setattr(placed_gate, "_factor", wrong)
+    patch.setattr(placed_gate, "on_arguments", placed_gate.on_arguments.__wrapped__)
+    patch.setattr(circuits, "placed_gate", placed_gate.placed_gate.__wrapped__)  # which remembers nothing
 
 
 def shifted_permutation(patch: pytest.MonkeyPatch) -> None:

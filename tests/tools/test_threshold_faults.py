@@ -14,8 +14,8 @@ from support.planted import Fault, check_found, instead, method, on_the_cpu
 
 from qsim_ex.circuit import quarters
 from qsim_ex.circuit.many import RowGates
-from qsim_ex.circuit.operands import OperandBuilder
 from qsim_ex.circuit.parameters.sweep import SweptGate
+from qsim_ex.circuit.placed_gate import OperandBuilder
 from qsim_ex.circuit.quarters import QuarterKeys
 from qsim_ex.frameworks.read_gates import ReadRows
 from qsim_ex.run import branch_points

@@ -18,9 +18,8 @@ from qsim_ex import thresholds
 from qsim_ex.circuit import check, many, quarters, saves
 from qsim_ex.circuit.blocks import BlockBuilder, OpenBlock
 from qsim_ex.circuit.circuit import Circuit
-from qsim_ex.circuit.gates import GATES
+from qsim_ex.circuit.gates import GATES, unknown
 from qsim_ex.circuit.matrix_builder import MatrixBuilder
-from qsim_ex.circuit.operands import OperandBuilder
 from qsim_ex.circuit.ops import (
     Initialize,
     Instruction,
@@ -31,7 +30,7 @@ from qsim_ex.circuit.ops import (
     Save,
     SetState,
 )
-from qsim_ex.circuit.placed_gate import PlacedGate, placed_gate, unknown
+from qsim_ex.circuit.placed_gate import OperandBuilder, PlacedGate, placed_gate
 from qsim_ex.errors import InvalidInput, ParameterError, WireError
 from qsim_ex.native import objects
 

@@ -32,6 +32,7 @@ from qsim_ex.circuit.derivatives import Derivative, by_shifts, of_phases, of_pow
 from qsim_ex.circuit.gate import Entries, Factor, Gate, constantly
 from qsim_ex.circuit.ops import pattern
 from qsim_ex.circuit.rotations import phases
+from qsim_ex.errors import UnknownInstruction, nearest
 
 _i = 1j
 _r = float(np.sqrt(0.5))
@@ -379,3 +380,32 @@ for _axis in "xyz":
 
 
 _row("cu", 2, "cccc", rotations.cu, mixes=(1,), when=(0,), parameters="theta phi lam gamma", qiskit="cu")
+
+# --- names elsewhere --------------------------------------------------------------------------------------------
+
+
+def unknown(name: str) -> UnknownInstruction:
+    """Return the error of a name that is in no row of the gate table."""
+    written = str(name).lower()
+    meant = _OTHER_NAMES.get(written, written)
+    like = f" Did you mean {meant!r}?" if meant in GATES else nearest(written, GATES)
+    return UnknownInstruction(
+        f"expected a gate of the gate table, got {name!r}; take one of the table, or append a matrix.{like}"
+    )
+
+
+_OTHER_NAMES = {
+    "cnot": "cx",
+    "toffoli": "ccx",
+    "fredkin": "cswap",
+    "hadamard": "h",
+    "not": "x",
+    "phase": "p",
+    "cphase": "cp",
+    "identity": "id",
+    "i": "id",
+    "u1": "p",
+    "cu1": "cp",
+    "u3": "u",
+}
+"""Names of gates elsewhere, and those of the table."""

@@ -11,9 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from qsim_ex.circuit.matrices import UnitaryMatrix
-from qsim_ex.circuit.operands import OperandBuilder
 from qsim_ex.circuit.ops import ALWAYS, Entry, Instruction, Op, Pattern, When
-from qsim_ex.circuit.placed_gate import PlacedGate, PlacedRow
+from qsim_ex.circuit.placed_gate import OperandBuilder, PlacedGate, PlacedRow
 from qsim_ex.native.library import address, function, structure
 
 Wires = tuple[int, ...]

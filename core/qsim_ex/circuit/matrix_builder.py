@@ -12,8 +12,8 @@ from numpy.typing import ArrayLike, NDArray
 from qsim_ex.circuit import check, many
 from qsim_ex.circuit.known_channels import checked_kraus, kind_of
 from qsim_ex.circuit.matrices import UnitaryMatrix, kept_pattern, kept_wires
-from qsim_ex.circuit.operands import OperandBuilder
 from qsim_ex.circuit.ops import ALWAYS, Channel, Entry, Instruction, Op, Pattern, When, mask_of, pattern
+from qsim_ex.circuit.placed_gate import OperandBuilder
 from qsim_ex.errors import MatrixError
 
 _wires = lru_cache(maxsize=4096)(check.wires)  # of matrices, whose wires come again

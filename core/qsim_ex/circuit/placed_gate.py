@@ -1,19 +1,27 @@
-"""Gates placed on wires: a row of the gate table on its arguments, as operations without numbers.
+"""Gates placed on wires: a row of the gate table on its arguments, as operations, and the places of their numbers.
 
-They are cached, since circuits repeat themselves; `operands` gives them their numbers.
+Placed gates are cached, since circuits repeat themselves. Each operation of a circuit has its place in one flat array,
+which is filled at the end: the numbers of all gates of a row are computed together.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
 from functools import lru_cache
+from itertools import chain
+
+import numpy as np
+from numpy.typing import NDArray
 
 from qsim_ex.circuit import check
+from qsim_ex.circuit.circuit import ONE_AT
 from qsim_ex.circuit.gate import Gate
-from qsim_ex.circuit.gates import GATES, WHOLE_UNDER_CONTROLS
+from qsim_ex.circuit.gates import GATES, WHOLE_UNDER_CONTROLS, unknown
 from qsim_ex.circuit.ops import ALWAYS, Op, Pattern, When
 from qsim_ex.circuit.quarters import written
-from qsim_ex.errors import UnknownInstruction, WireError, nearest
+from qsim_ex.errors import WireError
 
 Wires = tuple[int, ...]
 PlacedFactor = tuple[Wires, Wires, When, Pattern]
@@ -120,33 +128,6 @@ def _placed(row: Gate, wires: Wires, controls: Wires = (), control_values: int =
     return PlacedGate.of(row, (*wires, *controls), tuple(placed), of_factors=True)
 
 
-def unknown(name: str) -> UnknownInstruction:
-    """Return the error of a name that is in no row of the gate table."""
-    written = str(name).lower()
-    meant = _OTHER_NAMES.get(written, written)
-    like = f" Did you mean {meant!r}?" if meant in GATES else nearest(written, GATES)
-    return UnknownInstruction(
-        f"expected a gate of the gate table, got {name!r}; take one of the table, or append a matrix.{like}"
-    )
-
-
-_OTHER_NAMES = {
-    "cnot": "cx",
-    "toffoli": "ccx",
-    "fredkin": "cswap",
-    "hadamard": "h",
-    "not": "x",
-    "phase": "p",
-    "cphase": "cp",
-    "identity": "id",
-    "i": "id",
-    "u1": "p",
-    "cu1": "cp",
-    "u3": "u",
-}
-"""Names of gates elsewhere, and those of the table."""
-
-
 def _factor(name: str, wires: Wires, controls: Wires, values: int) -> PlacedFactor:
     """Place one operation of a gate."""
     row = GATES[name]
@@ -156,3 +137,144 @@ def _factor(name: str, wires: Wires, controls: Wires, values: int) -> PlacedFact
     value = sum([1 << wire for k, wire in enumerate(controls) if values >> k & 1])
     reads = tuple([sum([bits[a] for a in range(row.qubits) if m >> a & 1]) for m in row.reads])
     return tuple([wires[a] for a in row.mixes]), reads, When(when | control, when | value), row.pattern
+
+
+Complex = NDArray[np.complex128]
+Floats = NDArray[np.float64]
+
+
+@dataclass(eq=False, slots=True)
+class Alike:
+    """Gates of one row: the place of each one's first operand, and its parameters."""
+
+    offsets: list[int] = field(default_factory=list)
+    parameters: list[Sequence[object]] = field(default_factory=list)
+
+
+class OperandBuilder:
+    """Gives operations their places in the array of operands, and fills it. Attributes:
+
+    size: how many operands there are so far, with the constants 0 and 1. shared: the place of the operands of each row
+    whose gates have them in common. whole, factored: by the row of the gate table, the gates with operands of their
+    own; they are one operation each, or one for each of the row's factors.
+    """
+
+    def __init__(self) -> None:
+        self.size = 2
+        self.shared: dict[str, int] = {}
+        self._literal: list[tuple[int, Complex]] = []
+        self._alike: dict[int, tuple[Complex, list[int], list[int]]] = {}  # by the identity of the array
+        self._numbered: list[tuple[str, bool, NDArray[np.int64], Floats]] = []
+        self.whole: defaultdict[str, Alike] = defaultdict(Alike)
+        self.factored: defaultdict[str, Alike] = defaultdict(Alike)
+
+    def literal(self, entries: Complex) -> int:
+        """Take a place for some entries, and return it."""
+        offset = self.size
+        self.size += entries.size
+        self._literal.append((offset, entries))
+        return offset
+
+    def row_of(self, entries: Complex, row: int) -> int:
+        """Take a place for one row of an array [count, size], and return it; rows of one array are written together."""
+        offset = self.size
+        self.size += entries.shape[1]
+        offsets, rows = self.alike(entries)
+        offsets.append(offset)
+        rows.append(row)
+        return offset
+
+    def alike(self, entries: Complex) -> tuple[list[int], list[int]]:
+        """Return the places that rows of an array [count, size] have so far, and which rows these are, to append to."""
+        known = self._alike.get(id(entries))
+        if known is None:
+            known = self._alike[id(entries)] = (entries, [], [])
+        return known[1:]
+
+    def rows_of(self, row: str, of_factors: bool, offsets: NDArray[np.int64], parameters: Floats) -> None:
+        """Take the parameters [count, parameters] of many gates of a row, whose operands begin at some places."""
+        self._numbered.append((row, of_factors, offsets, parameters))
+
+    def constant(self, row: PlacedRow, at: int | None = None) -> int:
+        """Return the place of the operands of a row without parameters; at: the place, if it was taken already."""
+        found = self.shared.get(row.name)
+        if found is None:
+            entries = _constants(row)
+            if at is None:
+                found = self.literal(entries)
+            else:
+                found = at
+                self._literal.append((at, entries))
+            self.shared[row.name] = found
+        return found
+
+    def shared_ops(self, gate: PlacedGate) -> tuple[Op, ...]:
+        """Return the operations of a gate whose operands are the same for all gates of its row."""
+        offset, new, made = self.constant(gate.row), tuple.__new__, []
+        for mixes, reads, when, of, operand, name, unitary in gate.ops:
+            made.append(new(Op, (mixes, reads, when, of, offset + operand, name, unitary)))
+        return tuple(made)
+
+    def operands(self) -> Complex:
+        """Return all operands so far, complex128 [1, size], read only."""
+        operands = np.zeros((1, self.size), dtype=np.complex128)
+        operands[0, ONE_AT] = 1
+        for offset, entries in self._literal:
+            operands[0, offset : offset + entries.size] = entries.reshape(-1)
+        for array, offsets, numbers in self._alike.values():
+            width, first = array.shape[1], offsets[0]
+            if offsets[-1] - first == (len(offsets) - 1) * width:  # one behind the other
+                operands[0, first : offsets[-1] + width] = array[numbers].reshape(-1)
+            else:
+                operands[0, np.add.outer(offsets, np.arange(width))] = array[numbers]
+        for name, (places, parameters) in self._by_row().items():
+            for k, column in enumerate(GATES[name].matrix(*parameters.T)):
+                operands[0, places + k] = column
+        operands.setflags(write=False)
+        return operands
+
+    def _by_row(self) -> dict[str, tuple[NDArray[np.intp], Floats]]:
+        """Return places and parameters [count, parameters] by the row that computes the entries.
+
+        Gates that are factors of others are computed together with those that are not.
+        """
+        found: dict[str, list[tuple[NDArray[np.intp], Floats]]] = {}
+        for name, of_factors, place, parameters in [*self._numbered, *self._listed()]:
+            for row, given in operations_of(name, parameters, of_factors):
+                found.setdefault(row, []).append((place, given))
+                place = place + len(GATES[row].pattern)
+        return {
+            name: (np.concatenate([p for p, _ in of]), np.concatenate([g for _, g in of])) for name, of in found.items()
+        }
+
+    def _listed(self) -> Iterator[tuple[str, bool, NDArray[np.intp], Floats]]:
+        """Yield the gates of `whole` and `factored` as `rows_of` takes them."""
+        for of, of_factors in ((self.whole, False), (self.factored, True)):
+            for name, alike in of.items():
+                yield name, of_factors, np.array(alike.offsets, dtype=np.intp), self._given(alike.parameters)
+
+    def _given(self, rows: list[Sequence[object]]) -> Floats:
+        """Return the parameters of some gates, float64 [count, parameters]."""
+        return np.fromiter(chain.from_iterable(rows), dtype=np.float64).reshape(len(rows), -1)
+
+
+@lru_cache(maxsize=256)
+def _constants(row: PlacedRow) -> Complex:
+    """Return the entries of a row without parameters, those of its operations one after another; read only."""
+    rows = operations_of(row.name, np.empty((1, 0)), row.of_factors)
+    found = np.concatenate([GATES[of].entries(given)[0] if given.size else GATES[of].constants for of, given in rows])
+    found.setflags(write=False)
+    return found
+
+
+def operations_of(name: str, parameters: Floats, of_factors: bool) -> Iterator[tuple[str, Floats]]:
+    """Yield the rows whose entries gates have one after the other, and their parameters [count, parameters]."""
+    factors = GATES[name].factors
+    if not of_factors or factors is None:
+        yield name, parameters
+        return
+    for factor in factors(*parameters.T):
+        given = np.empty((len(parameters), len(factor.parameters)))
+        for k, column in enumerate(factor.parameters):
+            given[:, k] = column
+        yield factor.name, given

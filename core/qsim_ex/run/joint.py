@@ -26,7 +26,7 @@ from qsim_ex.placement.index_bits import pack
 from qsim_ex.program.program import Program
 from qsim_ex.program.separation import SeparatePart, Separation
 from qsim_ex.result import BatchResult, Provenance
-from qsim_ex.run.outcome import means, provenance_of
+from qsim_ex.run.outcome import means, provenance_of, remembered
 from qsim_ex.run.part_states import PartAnswers, PartsCollector
 from qsim_ex.run.part_values import PartValues
 from qsim_ex.run.pipeline import BatchCall, Inputs, planned_run
@@ -279,7 +279,7 @@ class _JointRun:
             errors=errors,
             seeds=self._seeds,
             trajectories=self._request.trajectories if any(one.branches for one in self._programs) else None,
-            provenance=provenance.remember(),
+            provenance=remembered(provenance),
         )
 
 

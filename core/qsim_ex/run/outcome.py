@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
+from weakref import ref
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +21,22 @@ if TYPE_CHECKING:
     from qsim_ex.run.methods.method import HasRun, SimulatesStates
     from qsim_ex.run.pipeline import PlannedRun
     from qsim_ex.run.request import Request
+
+
+LATEST = 256
+"""Results that keep their plans; older ones keep only the counts of their plans."""
+
+_latest: deque[ref[Provenance]] = deque()
+
+
+def remembered(provenance: Provenance) -> Provenance:
+    """Keep the plans of a new result, which are large, and count and drop those of the one before the latest ones."""
+    _latest.append(ref(provenance))
+    if len(_latest) > LATEST and (oldest := _latest.popleft()()) is not None:
+        _ = oldest.plan
+        object.__setattr__(oldest, "plans", ())
+        object.__setattr__(oldest, "others", ())
+    return provenance
 
 
 def result_of(
@@ -40,7 +58,7 @@ def result_of(
         errors=errors,
         seeds=seeds,
         trajectories=request.trajectories if run.program.branches else None,
-        provenance=provenance_of(run, collector.report, workers, seconds).remember(),
+        provenance=remembered(provenance_of(run, collector.report, workers, seconds)),
         records=() if collector.records is None else collector.records.result(),
     )
 

@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 
 from qsim_ex.circuit.derivatives import add_at, slopes
 from qsim_ex.circuit.gates import GATES
-from qsim_ex.circuit.operands import operations_of
 from qsim_ex.circuit.parameters.sweep import Numbers, ParameterSweep, SweptGate, Values
+from qsim_ex.circuit.placed_gate import operations_of
 
 Complex = NDArray[np.complex128]
 

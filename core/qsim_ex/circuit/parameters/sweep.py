@@ -19,8 +19,8 @@ from qsim_ex import thresholds
 from qsim_ex.circuit.builder import CircuitBuilder
 from qsim_ex.circuit.circuit import Circuit
 from qsim_ex.circuit.gates import GATES
-from qsim_ex.circuit.operands import OperandBuilder, operations_of
 from qsim_ex.circuit.parameters.bindings import Bindings, Operands
+from qsim_ex.circuit.placed_gate import OperandBuilder, operations_of
 from qsim_ex.errors import ParameterError
 
 Values = NDArray[np.float64]

@@ -30,7 +30,7 @@ from qsim_ex.placement.deployment import Deployment
 from qsim_ex.program.separate import separation_of
 from qsim_ex.result import BatchResult, Provenance
 from qsim_ex.run.methods.method import RunMethod, Suited
-from qsim_ex.run.outcome import means
+from qsim_ex.run.outcome import means, remembered
 from qsim_ex.run.over_ranks import with_agreed_seeds
 from qsim_ex.run.pipeline import BatchCall
 from qsim_ex.run.request import checked_request
@@ -173,9 +173,9 @@ def _run(call: BatchCall, began: float, made: Sequence[Translation] | None = Non
     facts |= {"stim": stim_module().__version__, "records": circuits[0].records}
     facts |= {"trajectories": request.trajectories} if random.branches else {}
     words = f"{device.description}; Stim {facts['stim']}"
-    provenance = Provenance(
-        device.name, words, options.precision, where, (), seconds, where.device_bytes, facts
-    ).remember()
+    provenance = remembered(
+        Provenance(device.name, words, options.precision, where, (), seconds, where.device_bytes, facts)
+    )
     return BatchResult(
         shots=request.shots,
         num_clbits=structure.num_clbits,

@@ -13,7 +13,7 @@ from qiskit.result import Counts
 
 from qsim_ex import thresholds
 from qsim_ex.placement.index_bits import SORTED
-from qsim_ex_provider.bit_strings import LazyCounts
+from qsim_ex_provider.results import LazyCounts
 
 
 def packed_of(values: list[int], slots: int) -> np.ndarray:
