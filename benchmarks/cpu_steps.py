@@ -27,8 +27,9 @@ from qsim_ex import Simulator
 from qsim_ex.devices.cpu.device import CpuDevice
 from qsim_ex.kernels.cpu.encoded_plan import NUM_INSTRUCTIONS, PROGRAM, EncodedPlan, NativeSweep, run_of
 from qsim_ex.kernels.host import lane_bits
+from qsim_ex.planning.coefficients.binding import bind
 from qsim_ex.planning.cost.summary import step_cost
-from qsim_ex.planning.planner import bind, make_plan
+from qsim_ex.planning.planner import make_plan
 from qsim_ex.precision import BY_DTYPE
 from qsim_ex.steps import Layout, Sweep
 from qsim_ex.steps.sweep_arrays import SweepArrays

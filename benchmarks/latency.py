@@ -140,7 +140,7 @@ def parts(family: str, n: int, device: str) -> dict[str, Any]:
     from qsim_ex import CircuitBuilder, Simulator, StateVector
     from qsim_ex.devices.base import LoadsNumbers
     from qsim_ex.execution.prepare import plan_of
-    from qsim_ex.planning.planner import bind
+    from qsim_ex.planning.coefficients.binding import bind
     from qsim_ex.program.one_state import unitary_program
 
     builder = appended(CircuitBuilder(n), FAMILIES[family].build(n, 0))

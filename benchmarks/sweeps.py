@@ -32,8 +32,9 @@ from qsim_ex.kernels.cuda.compile import compilation
 from qsim_ex.kernels.cuda.launch import loading
 from qsim_ex.kernels.cuda.write import emit
 from qsim_ex.kernels.cuda.write.register_layout import visited_bits
+from qsim_ex.planning.coefficients.binding import bind
 from qsim_ex.planning.cost.summary import step_cost
-from qsim_ex.planning.planner import bind, make_plan
+from qsim_ex.planning.planner import make_plan
 from qsim_ex.precision import BY_DTYPE, PRECISIONS, Precision
 from qsim_ex.steps import Layout, Plan, RegisterBlock, Sweep
 

@@ -25,7 +25,7 @@ from qsim_ex import thresholds
 from qsim_ex.devices import discover
 from qsim_ex.execution.prepare import plan_of
 from qsim_ex.options import Options
-from qsim_ex.planning import compiled
+from qsim_ex.planning import rules
 from tools import native
 
 # A checkout whose sources were edited gets its library anew, before any test looks for it.
@@ -104,7 +104,7 @@ def hold() -> Iterator[Hold]:
 @pytest.fixture
 def every_linear_plan(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Plan in a CNOT frame wherever it can be done, whether it pays or not."""
-    monkeypatch.setattr(compiled, "PROMISE", compiled.ANY_PROMISE)
+    monkeypatch.setattr(rules, "PROMISE", rules.ANY_PROMISE)
     plan_of.cache_clear()
     yield
     plan_of.cache_clear()

@@ -23,7 +23,7 @@ from qsim_ex.circuit.gates import GATES
 from qsim_ex.circuit.ops import ALWAYS, Entry, Initialize, Op
 from qsim_ex.errors import NotSupported
 from qsim_ex.options.network import Layer
-from qsim_ex.planning import compiled
+from qsim_ex.planning import rules
 from qsim_ex.planning.planner import make_plan
 from qsim_ex.steps import Layout, Levels, Plan, Shape
 
@@ -100,12 +100,12 @@ def staged_case(number: int) -> tuple[Circuit, dict[str, Any]] | None:
 
 def as_drawn(number: int) -> AbstractContextManager[object]:
     """Return a context in which the planner takes the plans in a CNOT frame that a case wants."""
-    return patch.object(compiled, "PROMISE", compiled.ANY_PROMISE) if number % 3 else nullcontext()
+    return patch.object(rules, "PROMISE", rules.ANY_PROMISE) if number % 3 else nullcontext()
 
 
 def staged_as_drawn(number: int) -> AbstractContextManager[object]:
     """Return a context in which the planner takes the plans with far parities that a case on several levels wants."""
-    return nullcontext() if number % 3 else patch.object(compiled, "PARITIES", MOST_STAGES)
+    return nullcontext() if number % 3 else patch.object(rules, "PARITIES", MOST_STAGES)
 
 
 def plan_of(number: int, left_out: tuple[str, ...] = ()) -> Plan:

@@ -28,9 +28,9 @@ from qsim_ex.display.log import LOGGER
 from qsim_ex.errors import CircuitError, OptionError, other_circuit
 from qsim_ex.execution.progress import LONG_WORK, MANY_GATES, work_of
 from qsim_ex.later import later
+from qsim_ex.native.library import cancelled_by
 from qsim_ex.options import OptionKeywords, Options
 from qsim_ex.options.methods import USUAL
-from qsim_ex.planning.compiled import cancelled_by
 from qsim_ex.program.one_state import unitary_program
 from qsim_ex.result import BatchResult, Result
 from qsim_ex.run.differentiating import Differentiating

@@ -28,7 +28,8 @@ from qsim_ex.placement import index_bits as at
 from qsim_ex.placement.executor import check_norm
 from qsim_ex.placement.single import Single
 from qsim_ex.placement.wires import cloned, extended, shrunk
-from qsim_ex.planning.planner import bind, make_plan
+from qsim_ex.planning.coefficients.binding import bind
+from qsim_ex.planning.planner import make_plan
 from qsim_ex.steps import Layout, Shape
 
 

@@ -16,7 +16,7 @@ from support.stopped_runs import stop_after
 from qsim_ex import CircuitBuilder, Options, Simulator, StateVector, reference
 from qsim_ex.circuit.circuit import Circuit
 from qsim_ex.devices.cpu.device import CpuDevice
-from qsim_ex.planning import compiled, planner
+from qsim_ex.planning import planner, rules
 from qsim_ex.steps import Plan, Shape
 
 SHAPE = Shape(tile=5, registers=5, low=1, edge=0, most_blocks=3, dense=3, start=2, item_work=2.0, linear=True)
@@ -53,7 +53,7 @@ def _linear() -> Iterator[None]:
         for name in ("compiled_plan", "compiled_stages"):
             patch.setattr(planner, name, _noted(getattr(planner, name)))
         patch.setattr(CpuDevice, "shape", lambda _self, _dtype: SHAPE)
-        patch.setattr(compiled, "PROMISE", compiled.ANY_PROMISE)
+        patch.setattr(rules, "PROMISE", rules.ANY_PROMISE)
         with far_parities_always():
             yield
 

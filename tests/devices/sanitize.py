@@ -34,9 +34,9 @@ from qsim_ex.kernels.cuda.launch.tables import TableRecipe
 from qsim_ex.observe.sampling import drawing_of
 from qsim_ex.placement.index_bits import indices as indices_of
 from qsim_ex.placement.single import Single
-from qsim_ex.planning.coefficients.binding import fill, fill_batch
+from qsim_ex.planning.coefficients.binding import bind, fill, fill_batch
 from qsim_ex.planning.coefficients.pullback import LEFT_OUT
-from qsim_ex.planning.planner import bind, make_plan
+from qsim_ex.planning.planner import make_plan
 from qsim_ex.precision import BY_DTYPE
 from qsim_ex.steps.coefficients import Bound, Coefficients, Euler, Fold, Product
 from qsim_ex.steps.layout import Layout

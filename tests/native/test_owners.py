@@ -8,8 +8,8 @@ from qsim_ex.kernels.cpu.encoded_plan import EncodedPlan
 from qsim_ex.kernels.cuda.interpret.programs import SweepPrograms
 from qsim_ex.kernels.cuda.launch.layout import _KeptLaunches
 from qsim_ex.native.library import function
-from qsim_ex.planning.compiled import Planner
 from qsim_ex.planning.form import FormInMaking
+from qsim_ex.planning.planner import Planner
 from qsim_ex.steps.sweep_arrays import SweepArrays
 
 

@@ -30,7 +30,7 @@ from qsim_ex.execution.prepare import ordered_plan_of, plan_of, plans_of
 from qsim_ex.kernels.cpu.encoded_plan import encoded_plan
 from qsim_ex.kernels.cuda.interpret.programs import plan_programs
 from qsim_ex.native.library import function
-from qsim_ex.planning.planner import bind
+from qsim_ex.planning.coefficients.binding import bind
 from qsim_ex_cirq.translation.circuits import translate
 from tools.faults import caches
 

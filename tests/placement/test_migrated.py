@@ -30,7 +30,8 @@ from support.strategies import layouts
 from qsim_ex.circuit.builder import CircuitBuilder
 from qsim_ex.errors import Cancelled, InvalidInput, OutOfMemory, PlanError
 from qsim_ex.placement import executor
-from qsim_ex.planning.planner import bind, make_plan
+from qsim_ex.planning.coefficients.binding import bind
+from qsim_ex.planning.planner import make_plan
 from qsim_ex.steps import Coefficients, Layout, Levels, Migration, Plan, Stage
 
 seeds = st.integers(0, 10_000)

@@ -19,7 +19,8 @@ from qsim_ex.execution.progress import Ticker
 from qsim_ex.placement import executor
 from qsim_ex.placement.migrated import Migrated
 from qsim_ex.placement.single import Single
-from qsim_ex.planning.planner import bind, make_plan
+from qsim_ex.planning.coefficients.binding import bind
+from qsim_ex.planning.planner import make_plan
 from qsim_ex.steps import Layout, Levels
 
 pytestmark = pytest.mark.gpu

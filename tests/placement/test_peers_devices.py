@@ -17,7 +17,8 @@ from qsim_ex.circuit.builder import CircuitBuilder
 from qsim_ex.devices.base import LoadsNumbers
 from qsim_ex.devices.cpu.device import CpuDevice
 from qsim_ex.placement.peers import Peers
-from qsim_ex.planning.planner import bind, make_plan
+from qsim_ex.planning.coefficients.binding import bind
+from qsim_ex.planning.planner import make_plan
 from qsim_ex.reference import simulate
 from qsim_ex.steps import Coefficients, Exchange, Layout, Levels, Plan, Stage
 

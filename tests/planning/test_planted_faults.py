@@ -14,7 +14,7 @@ from support.checked_plans import fault_of
 from support.edited_plans import Fault
 
 from qsim_ex.circuit.circuit import Circuit
-from qsim_ex.planning.planner import bind
+from qsim_ex.planning.coefficients.binding import bind
 from qsim_ex.steps import Plan
 from tools.drawn_plans import case, plan_of, staged_case, staged_plan_of
 

@@ -16,9 +16,10 @@ from support.promises import verify
 from qsim_ex import reference
 from qsim_ex.circuit.circuit import Circuit
 from qsim_ex.errors import NotSupported
-from qsim_ex.planning import compiled
+from qsim_ex.planning import rules
+from qsim_ex.planning.coefficients.binding import bind
 from qsim_ex.planning.cut import cut
-from qsim_ex.planning.planner import bind, make_plan
+from qsim_ex.planning.planner import make_plan
 from qsim_ex.planning.resumed import operands_of, resumed
 from qsim_ex.steps import Layout, Levels, Plan
 from tools.drawn_plans import case, plan_of, staged_case, staged_plan_of
@@ -61,7 +62,7 @@ def test_drawn_plans_continue_on_other_levels(
 
 def test_a_plan_over_subspaces_continues_on_other_levels(monkeypatch: pytest.MonkeyPatch) -> None:
     """Stopped between sweeps whose layouts are linear maps, a run goes on wherever index bits are divided otherwise."""
-    monkeypatch.setattr(compiled, "PROMISE", compiled.ANY_PROMISE)
+    monkeypatch.setattr(rules, "PROMISE", rules.ANY_PROMISE)
     shape, n = replace(CPU, tile=5, registers=5), 8
     for seed in range(6):
         circuit = drawn(seed, n, 40)

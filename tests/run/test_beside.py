@@ -9,7 +9,7 @@ import time
 import pytest
 
 from qsim_ex.errors import Cancelled
-from qsim_ex.planning.compiled import cancelled_by, check_cancelled
+from qsim_ex.native.library import cancelled_by, check_cancelled
 from qsim_ex.run.beside import SideThreads
 
 PATIENCE = 60

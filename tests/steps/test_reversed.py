@@ -12,7 +12,8 @@ from support.cuda.random_sweeps import random_sweep
 from support.unitary_circuits import circuit
 
 from qsim_ex.devices.gpu.device import GpuDevice
-from qsim_ex.planning.planner import bind, make_plan
+from qsim_ex.planning.coefficients.binding import bind
+from qsim_ex.planning.planner import make_plan
 from qsim_ex.steps.layout import Layout
 from qsim_ex.steps.reversed import reversed_sweep
 from qsim_ex.steps.step import Permute, Sweep

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from unittest.mock import patch
 
 from qsim_ex.execution.prepare import plan_of
-from qsim_ex.planning import compiled
+from qsim_ex.planning import rules
 
 MOST = 12
 """The most passes of such a plan."""
@@ -17,6 +17,6 @@ MOST = 12
 def far_parities_always() -> Iterator[None]:
     """Take every plan with far parities meanwhile."""
     plan_of.cache_clear()
-    with patch.object(compiled, "PARITIES", MOST):
+    with patch.object(rules, "PARITIES", MOST):
         yield
     plan_of.cache_clear()

@@ -15,7 +15,7 @@ from qsim_ex import reference
 from qsim_ex.circuit.circuit import Circuit
 from qsim_ex.circuit.ops import Initialize
 from qsim_ex.errors import PlanError
-from qsim_ex.planning.planner import bind
+from qsim_ex.planning.coefficients.binding import bind
 from qsim_ex.steps import Layout, Plan
 
 MOST_WIRES = 10

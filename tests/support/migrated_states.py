@@ -17,7 +17,8 @@ from support.strategies import layouts, random_unitary
 
 from qsim_ex.circuit.builder import CircuitBuilder
 from qsim_ex.placement.migrated import Migrated
-from qsim_ex.planning.planner import bind, make_plan
+from qsim_ex.planning.coefficients.binding import bind
+from qsim_ex.planning.planner import make_plan
 from qsim_ex.steps import Coefficients, Layout, Levels, Migration, Plan, Shape, Stage, Sweep, ZeroFill
 
 MACHINE = Shape(tile=3, registers=2, low=1, edge=1, most_blocks=None, dense=2)

@@ -30,8 +30,9 @@ from qsim_ex.kernels.cpu.narrow_density import probabilities
 from qsim_ex.observe import sampling
 from qsim_ex.placement import index_bits
 from qsim_ex.placement.single import Single
+from qsim_ex.planning.coefficients.binding import bind
 from qsim_ex.planning.cut import cut
-from qsim_ex.planning.planner import bind, make_plan
+from qsim_ex.planning.planner import make_plan
 from qsim_ex.planning.resumed import operands_of, resumed
 from qsim_ex.run.density_table import table_of
 from qsim_ex.run.methods import trajectories

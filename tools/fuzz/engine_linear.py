@@ -108,14 +108,14 @@ def check_linear(case: Case) -> str | None:
 def check_far(case: Case) -> str | None:
     """What another kind says of the program, with every plan with far parities."""
     from qsim_ex.execution.prepare import plan_of, plans_of
-    from qsim_ex.planning import compiled
+    from qsim_ex.planning import rules
 
     def forget() -> None:
         for kept in (plan_of, plans_of):
             kept.cache_clear()
 
     forget()
-    with patch.object(compiled, "PARITIES", _MOST_PASSES):
+    with patch.object(rules, "PARITIES", _MOST_PASSES):
         found = check_linear(case)
     forget()
     return found
@@ -126,14 +126,14 @@ def _linear(number: int, without: Sequence[str]) -> Iterator[None]:
     """Plan over subspaces meanwhile, wherever that can be done, and without some rules of planning."""
     from qsim_ex import thresholds
     from qsim_ex.devices.cpu.device import CpuDevice
-    from qsim_ex.planning import compiled
+    from qsim_ex.planning import rules
 
     shape = replace(machine_of(SHAPES[number], without), linear=True)
 
     # plans are kept by their shapes, and a shape of this kind is used nowhere else
     with (
         patch.object(CpuDevice, "shape", lambda _self, _dtype: shape),
-        patch.object(compiled, "PROMISE", compiled.ANY_PROMISE),
+        patch.object(rules, "PROMISE", rules.ANY_PROMISE),
         thresholds.instead(trajectory_wires=0, damped_trajectory_wires=0),  # trajectories need no plans else
     ):
         yield

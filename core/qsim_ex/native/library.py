@@ -10,13 +10,16 @@ import ctypes
 import hashlib
 import os
 import platform
-from collections.abc import Callable
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import astuple
 from functools import cache, lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from qsim_ex.errors import MissingPackage, OptionError, OutOfMemory
+from qsim_ex.errors import Cancelled, MissingPackage, OptionError, OutOfMemory
 from qsim_ex.native.thresholds import Native
 
 if TYPE_CHECKING:  # the build loads this module without NumPy
@@ -170,6 +173,29 @@ def structure(names: str) -> type[ctypes.Structure]:
     """Return the type of a C structure of 64-bit integers and addresses, for the names of its fields in order."""
     fields = [(name, ctypes.c_int64) for name in names.split()]
     return type("Structure", (ctypes.Structure,), {"_fields_": fields})
+
+
+# --- cancelling long calls, which return now and then ----------------------------------------------------------------
+
+CANCEL: ContextVar[threading.Event | None] = ContextVar("cancel", default=None)
+"""The event that ends planning when it is set; None for a run that cannot be cancelled."""
+
+
+@contextmanager
+def cancelled_by(cancel: threading.Event | None) -> Iterator[None]:
+    """Let an event end the planning inside this block; a finished plan is kept, an unfinished one is discarded."""
+    token = CANCEL.set(cancel)
+    try:
+        yield
+    finally:
+        CANCEL.reset(token)
+
+
+def check_cancelled() -> None:
+    """Raise `Cancelled` if the event of `cancelled_by` is set."""
+    cancel = CANCEL.get()
+    if cancel is not None and cancel.is_set():
+        raise Cancelled("cancelled while the circuit was planned.")
 
 
 # --- Python's objects -------------------------------------------------------------------------------------------------

@@ -17,7 +17,7 @@ from qsim_ex.circuit.observables import PauliString
 from qsim_ex.circuit.ops import Unitary
 from qsim_ex.errors import NotSupported
 from qsim_ex.native.library import address, function
-from qsim_ex.planning.compiled import MOST_WIRES, as_ops, worked
+from qsim_ex.planning.planner import MOST_WIRES, as_ops, worked
 
 UNBOUNDED = -1
 

@@ -1,28 +1,47 @@
-"""`make_plan`: from instructions to a plan.
+"""`make_plan`: from instructions to a plan, which native code makes (core/native/planner).
 
-Native code plans (core/native/planner): absorb → cancel → fuse → join runs → gather → rotate → (grow a tile → grow its
-register blocks → items)* → coefficient program; where a state is larger than one device, the work is divided into
-stages in between. A circuit full of CX may then be planned once more, in a CNOT frame, and the plan that is predicted
-to take less time is taken. Python says what a plan is (`steps`) and what it costs (`cost`).
+Absorb → cancel → fuse → join runs → gather → rotate → (grow a tile → grow its register blocks → items)* → coefficient
+program; where a state is larger than one device, the work is divided into stages in between. A circuit full of CX may
+then be planned once more, in a CNOT frame, and the plan that is predicted to take less time is taken. Native code works
+for some milliseconds at a time, so that Ctrl-C and `cancel` end it. Python says what a plan is (`steps`) and what it
+costs (`cost`).
 """
 
 from __future__ import annotations
 
-import itertools
+import random
+from functools import lru_cache
+from typing import TYPE_CHECKING, Literal, cast
 
-from qsim_ex.circuit.ops import Unitary
-from qsim_ex.errors import NotSupported, OptionError
-from qsim_ex.options.network import describe
-from qsim_ex.planning.coefficients.binding import bind
-from qsim_ex.planning.compiled import MOST_WIRES, lows, planned
+import numpy as np
+from numpy.typing import NDArray
+
+from qsim_ex.circuit.ops import ALWAYS, Initialize, Op, Permutation, Unitary
+from qsim_ex.errors import NotSupported, PlanError
+from qsim_ex.later import later
+from qsim_ex.native.library import REFUSED, address, check_cancelled, function, refusal, unchecked
+from qsim_ex.planning import rules
 from qsim_ex.steps.compiled import NativeCoefficients, steps_of
 from qsim_ex.steps.layout import Layout, Levels, Shape
-from qsim_ex.steps.plan import Exchange, Migration, Plan, Stage
-from qsim_ex.steps.step import Step
+from qsim_ex.steps.plan import Plan, Stage
+from qsim_ex.steps.plan_arrays import LISTED, NAMES, Memory, PlanArrays
 
-__all__ = ["bind", "make_plan"]
+if TYPE_CHECKING:
+    from qsim_ex.planning import levels as above
+else:
+    above = later("qsim_ex.planning.levels")
 
-_NO_MOTION, _EXCHANGE, _MIGRATION = range(3)
+MOST_WIRES = 62
+"""Masks of more index bits do not fit into the integers of native code."""
+
+_SLICE = 50
+"""Milliseconds for which native code works before it returns to Python."""
+
+_UNBOUNDED = -1
+_WAITS, _TOO_LARGE, _TOO_WIDE = 2, -2, -3
+"""What native code returns while it waits to read on, and of plans that cannot be made."""
+
+Integers = NDArray[np.int64]
 
 
 def make_plan(
@@ -51,26 +70,8 @@ def make_plan(
         )
     if levels is None or levels.local >= num_wires:
         return compiled_plan(instructions, num_wires, start, shape, fresh, place)
-    _check(levels, num_wires)
+    above.check(levels, num_wires)
     return compiled_stages(instructions, num_wires, start, shape, fresh, levels, place)
-
-
-def _check(levels: Levels, num_wires: int) -> None:
-    """Raise `OptionError` for levels that contradict each other."""
-    if not 0 <= levels.slice < levels.local or levels.peers < 0 or levels.local + levels.peers > num_wires:
-        raise OptionError(
-            f"expected 0 <= slice < local, peers >= 0 and local + peers <= {num_wires} wires, got "
-            f"slice={levels.slice}, local={levels.local}, peers={levels.peers}; pass other levels."
-        )
-    if levels.ranks and levels.migration(num_wires) < 1:
-        raise OptionError(
-            f"expected migration bits below the bits of ranks, got {levels} for {num_wires} wires; pass other levels."
-        )
-    if levels.layers and sum(layer.bits for layer in levels.layers) != levels.peers:
-        raise OptionError(
-            f"expected layers of {levels.peers} bits, one for each device bit, got {describe(levels.layers)}; pass "
-            "other layers."
-        )
 
 
 def compiled_plan(
@@ -123,7 +124,7 @@ def compiled_stages(
     rows, parities, left = planner.stages()
     return Plan(
         num_wires=num_wires,
-        stages=_stages(rows, steps_of(arrays)),
+        stages=above.stages_of(rows, steps_of(arrays)),
         start=Layout(tuple(arrays.start.tolist()), flip),
         end=Layout(tuple(arrays.end.tolist()), end_flip),
         coefficients=NativeCoefficients.of(arrays),
@@ -144,20 +145,156 @@ def _marks(shape: Shape) -> tuple[str, ...]:
     return *(() if shape.relabels else ("ordered",)), *(f"without {name}" for name in shape.left_out)
 
 
-def _stages(rows: list[int], steps: tuple[Step, ...]) -> tuple[Stage, ...]:
-    """Return the stages of some steps; the integers of `rows` are those of `Planner::stages` in plan.hpp."""
-    integers = iter(rows)
+def planned(
+    instructions: tuple[Unitary, ...],
+    num_wires: int,
+    start: Layout,
+    fitted: Shape,
+    fresh: int,
+    choices: tuple[int, ...],
+    levels: Levels | None = None,
+    place: bool = False,
+) -> Planner:
+    """Return a planner that is done. choices: of the lowest bits of a new state, which it may try."""
+    promise, tried = rules.PROMISE, np.array(choices, dtype=np.int64)
+    divided = None if levels is None else above.as_integers(levels, fitted, place, rules.PARITIES)
+    bits = np.array(start.address, dtype=np.int64)
+    given = np.array(
+        [
+            *(fitted.tile, fitted.registers, fitted.low, fitted.edge),
+            *(_UNBOUNDED if fitted.most_blocks is None else fitted.most_blocks, fitted.dense),
+            *(fitted.table, fitted.start),
+            *(fitted.block_made, fitted.block is not None),
+            *(num_wires, address(bits), start.flip, fresh, address(tried), len(tried), fitted.floats, fitted.relabels),
+            *(fitted.linear, fitted.fewer, 0 if divided is None else address(divided)),
+            rules.mask_of_rules(fitted.left_out) if fitted.left_out else 0,
+        ],
+        dtype=np.int64,
+    )
+    rates = np.array(
+        [
+            *(fitted.item_work, fitted.balance, fitted.block or 0.0, fitted.seen, fitted.transposed),
+            *(fitted.counted, fitted.exchanged, fitted.scattered, fitted.elsewhere, fitted.permute),
+            *(promise.cx_ratio * (fitted.cx_ratio if fresh else fitted.cx_ratio_there), promise.piece, promise.gain),
+            *(() if levels is None else above.rates_of(levels)),
+        ]
+    )
+    planner = Planner(instructions, given, rates)
+    planner.run(num_wires if levels is None else levels.local)
+    return planner
 
-    def some(count: int) -> tuple[int, ...]:
-        return tuple(itertools.islice(integers, count))
 
-    found, begin = [], 0
-    for end in integers:
-        fresh, kind, count = some(3)
-        flat = some(2 * count)
-        swaps = tuple(zip(flat[::2], flat[1::2], strict=True))
-        bits = some(next(integers))
-        motion = {_NO_MOTION: None, _EXCHANGE: Exchange(swaps), _MIGRATION: Migration(bits, swaps)}[kind]
-        found.append(Stage(steps[begin:end], motion, fresh))
-        begin = end
-    return tuple(found)
+def _impossible(state: int, instructions: tuple[Unitary, ...], local: int) -> NotSupported | PlanError:
+    """Return the error for what native code says of a plan that it cannot make."""
+    if state == _TOO_LARGE:
+        return NotSupported(
+            f"expected a circuit whose matrices and their products have at most {1 << 32} entries, got more; "
+            "divide it into several circuits."
+        )
+    if state == _TOO_WIDE:
+        return above.too_wide(instructions, local)
+    return PlanError("expected a sweep to run some of its work, got none. This is a bug of qsim-ex; please report it.")
+
+
+def worked(handle: int, kind: Literal["plan", "form", "writer"]) -> int:
+    """Let native code work on a plan, a form, or what is written of it, slice by slice; return 0, or why there is none.
+
+    Raises `Cancelled`, `KeyboardInterrupt` and `OutOfMemory`.
+    """
+    advance = unchecked(f"{kind}_advance")
+    while (state := advance(handle, _SLICE)) > 0:
+        check_cancelled()  # and here Python looks for Ctrl-C
+        if state == _WAITS:
+            function(f"{kind}_read")(handle)
+    if state == REFUSED:
+        raise refusal(advance)
+    return int(state)
+
+
+class Planner:
+    """A planner in native code, and the memory of the arrays that it makes."""
+
+    handle = 0  # until there is one: Ctrl-C may come before `__init__` begins
+
+    def __init__(self, instructions: tuple[Unitary, ...], given: Integers, rates: NDArray[np.float64]) -> None:
+        self._free = function("plan_free")
+        ops, types = as_ops(instructions)
+        self._instructions, self._read = instructions, (ops, types)  # kept, since a large circuit is read part by part
+        self.handle = function("plan_begin")(
+            ops, 0 if types is None else address(types), address(given), address(rates)
+        )
+
+    def run(self, local: int) -> None:
+        """Plan to the end; raises `NotSupported`, `OutOfMemory` or `PlanError`. local: how many bits are local."""
+        if state := worked(self.handle, "plan"):
+            raise _impossible(state, self._instructions, local)
+        del self._instructions, self._read
+
+    def arrays(self) -> tuple[PlanArrays, tuple[int, int, int, int, int, int]]:
+        """Return the arrays, which keep this object alive, and six integers about the plan.
+
+        The flips of both layouts; whether wires were moved, whether the lowest bits change from sweep to sweep, and
+        whether the plan is in a CNOT frame; and how many bits are lowest.
+        """
+        out = np.empty(2 * len(NAMES) + 10, dtype=np.int64)
+        function("plan_arrays")(self.handle, out.ctypes.data)
+        *found, flip, end_flip, num_operands, reordered, floats, linear, low, size, program_bytes, steps = out.tolist()
+        changes = flip, end_flip, reordered, floats, linear, low
+        return PlanArrays(self, steps, found, num_operands, size, program_bytes), changes
+
+    def stages(self) -> tuple[list[int], bool, int]:
+        """Return the stages as integers, whether parities are far, and which index bits are fresh in the end."""
+        out = np.empty(4, dtype=np.int64)
+        function("plan_stages")(self.handle, out.ctypes.data)
+        at, count, parities, left = out.tolist()
+        return Memory(self, at, count, "i8").array().tolist(), bool(parities), left
+
+    def listed(self) -> list[int]:
+        """Return address and length of each array of the listed coefficient program, which this object keeps."""
+        out = np.empty(2 * len(LISTED), dtype=np.int64)
+        listed = unchecked("plan_listed")
+        if listed(self.handle, out.ctypes.data) == REFUSED:
+            raise refusal(listed)
+        return [int(number) for number in out.tolist()]
+
+    def passes(self) -> float:
+        """Return how long a plan for one device takes, in passes over the full state."""
+        out = np.empty(1)
+        function("plan_time")(self.handle, address(out))
+        return float(out[0])
+
+    def __del__(self) -> None:
+        if self.handle:
+            self._free(self.handle)
+
+
+_OP, _PERMUTATION, _INITIALIZE = range(3)
+
+
+def as_ops(instructions: tuple[Unitary, ...]) -> tuple[tuple[Op, ...], Integers | None]:
+    """Return all instructions as operations, and their types; None if all are operations.
+
+    Of a permutation the indices are its reads.
+    """
+    if {*map(type, instructions)} <= {Op}:
+        return cast(tuple[Op, ...], instructions), None
+    types = np.zeros(len(instructions), dtype=np.int64)
+    ops = []
+    for number, instruction in enumerate(instructions):
+        match instruction:
+            case Op():
+                ops.append(instruction)
+            case Permutation(wires, indices):
+                types[number] = _PERMUTATION
+                ops.append(Op(wires, indices, ALWAYS, b"", 0, "permutation"))
+            case Initialize(wires, operand):
+                types[number] = _INITIALIZE
+                ops.append(Op(wires, (), ALWAYS, b"", operand, "initialize"))
+    return tuple(ops), types
+
+
+@lru_cache(maxsize=64)
+def lows(num_bits: int, low: int) -> tuple[int, ...]:
+    """Return the choices of the lowest bits of a new state that are tried beside those that are lowest already."""
+    chance = random.Random(0)
+    return tuple(sum(1 << bit for bit in chance.sample(range(num_bits), low)) for _ in range(rules.TRIES))

@@ -14,7 +14,7 @@ from typing import Generic, Self, TypeVar
 
 from qsim_ex.kernels.cpu.pool import executor
 from qsim_ex.kernels.patience import PATIENCE
-from qsim_ex.planning.compiled import cancelled_by, check_cancelled
+from qsim_ex.native.library import cancelled_by, check_cancelled
 
 Made = TypeVar("Made")
 

@@ -19,8 +19,8 @@ from qsim_ex.circuit.ops import Measure, Op, Permutation, Save
 from qsim_ex.circuit.parameters.bindings import Bindings
 from qsim_ex.circuit.saves import SAVE_KINDS
 from qsim_ex.circuit.structure import Structure, structure_of
-from qsim_ex.planning.compiled import MOST_WIRES
 from qsim_ex.planning.form import UNBOUNDED
+from qsim_ex.planning.planner import MOST_WIRES
 from qsim_ex.planning.written.bindings import WrittenBindings
 from qsim_ex.planning.written.out import Manner, WritingLimits, WrittenCircuit
 from qsim_ex.planning.written.out import written_out as write

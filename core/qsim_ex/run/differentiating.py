@@ -16,8 +16,8 @@ from qsim_ex.comm import connection, launcher
 from qsim_ex.deployment.assign import Assigner
 from qsim_ex.errors import InvalidInput
 from qsim_ex.later import later
+from qsim_ex.native.library import cancelled_by
 from qsim_ex.options import Options
-from qsim_ex.planning.compiled import cancelled_by
 
 if TYPE_CHECKING:
     from qsim_ex.circuit.parameters import sweep as sweeps

@@ -17,7 +17,7 @@ from qsim_ex.errors import Cancelled
 from qsim_ex.kernels.background import Background, process_ends
 from qsim_ex.kernels.giving_way import FIRST_RUNS
 from qsim_ex.kernels.host import cores
-from qsim_ex.planning.compiled import cancelled_by, check_cancelled
+from qsim_ex.native.library import cancelled_by, check_cancelled
 from qsim_ex.planning.written.out import Manner, WritingLimits, WrittenCircuit
 from qsim_ex.program.program import Program
 from qsim_ex.run.beside import Begun, SideThreads

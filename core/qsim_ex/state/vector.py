@@ -23,12 +23,12 @@ from qsim_ex.errors import StateError
 from qsim_ex.execution.prepare import Prepared, ordered_plan_of, plan_of, prepare
 from qsim_ex.execution.progress import Tick, Ticker, while_planning, work_of
 from qsim_ex.files import saving
+from qsim_ex.native.library import cancelled_by
 from qsim_ex.options import OptionKeywords, Options
 from qsim_ex.placement import executor, wires
 from qsim_ex.placement import index_bits as at
 from qsim_ex.placement.base import Placement
 from qsim_ex.placement.single import Single
-from qsim_ex.planning.compiled import cancelled_by
 from qsim_ex.precision import BY_DTYPE
 from qsim_ex.program.one_state import unitary_program
 from qsim_ex.state import initial as begin

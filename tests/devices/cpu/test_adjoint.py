@@ -13,8 +13,9 @@ from qsim_ex import Circuit
 from qsim_ex.circuit.ops import ALWAYS
 from qsim_ex.devices.cpu import device as cpu
 from qsim_ex.devices.cpu.device import CpuDevice
+from qsim_ex.planning.coefficients.binding import bind
 from qsim_ex.planning.coefficients.pullback import LEFT_OUT
-from qsim_ex.planning.planner import bind, make_plan
+from qsim_ex.planning.planner import make_plan
 from qsim_ex.program.one_state import unitary_program
 from qsim_ex.steps.layout import Layout
 from qsim_ex.steps.plan import Plan

@@ -12,7 +12,7 @@ from qsim_ex.devices.cpu import device
 from qsim_ex.devices.cpu.device import CpuDevice
 from qsim_ex.errors import Cancelled
 from qsim_ex.kernels.cpu import encoded_plan
-from qsim_ex.planning.compiled import cancelled_by
+from qsim_ex.native.library import cancelled_by
 from qsim_ex.planning.planner import make_plan
 from qsim_ex.steps import Layout, Plan
 

@@ -13,7 +13,7 @@ from support.states import random_state
 
 from qsim_ex import reference
 from qsim_ex.devices.cpu.device import CpuDevice
-from qsim_ex.planning.planner import bind
+from qsim_ex.planning.coefficients.binding import bind
 from qsim_ex.steps import Shape
 
 

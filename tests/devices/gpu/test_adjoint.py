@@ -20,8 +20,9 @@ from qsim_ex.errors import DeviceError, MissingPackage, NotSupported
 from qsim_ex.kernels.cuda.adjoint import program as under_test
 from qsim_ex.kernels.cuda.adjoint import sweep as adjoint
 from qsim_ex.kernels.cuda.interpret.programs import program_of
+from qsim_ex.planning.coefficients.binding import bind
 from qsim_ex.planning.coefficients.pullback import LEFT_OUT
-from qsim_ex.planning.planner import bind, make_plan
+from qsim_ex.planning.planner import make_plan
 from qsim_ex.precision import DOUBLE
 from qsim_ex.program.one_state import unitary_program
 from qsim_ex.steps.layout import Layout

@@ -24,8 +24,8 @@ from qsim_ex.kernels.cuda.cupy_runtime import CupyRuntime
 from qsim_ex.kernels.cuda.fixed import batch_sums, fixed
 from qsim_ex.kernels.cuda.interpret import interpreter
 from qsim_ex.kernels.cuda.launch import tables
-from qsim_ex.planning.coefficients.binding import fill
-from qsim_ex.planning.planner import bind, make_plan
+from qsim_ex.planning.coefficients.binding import bind, fill
+from qsim_ex.planning.planner import make_plan
 from qsim_ex.precision import SINGLE
 from qsim_ex.steps.coefficients import Bound
 from qsim_ex.steps.layout import Layout

@@ -23,7 +23,8 @@ from qsim_ex.devices.gpu.device import GpuDevice
 from qsim_ex.devices.gpu.shape import shape_of
 from qsim_ex.errors import DeviceError, MissingPackage
 from qsim_ex.kernels.cuda.runtime import TENSOR
-from qsim_ex.planning.planner import bind, make_plan
+from qsim_ex.planning.coefficients.binding import bind
+from qsim_ex.planning.planner import make_plan
 from qsim_ex.precision import BY_DTYPE
 from qsim_ex.steps import BasisPermutation, DenseMatrix, InitialAmplitudes, Layout, Mix, Sweep
 

@@ -13,7 +13,8 @@ from qsim_ex.circuit.builder import CircuitBuilder
 from qsim_ex.circuit.ops import When
 from qsim_ex.devices.gpu.device import GpuDevice
 from qsim_ex.errors import DeviceError, MissingPackage
-from qsim_ex.planning.planner import bind, make_plan
+from qsim_ex.planning.coefficients.binding import bind
+from qsim_ex.planning.planner import make_plan
 from qsim_ex.steps import Layout
 
 pytestmark = pytest.mark.gpu

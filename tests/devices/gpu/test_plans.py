@@ -17,7 +17,8 @@ from qsim_ex.deployment.assignment import on
 from qsim_ex.devices.gpu.device import GpuDevice
 from qsim_ex.errors import DeviceError, MissingPackage
 from qsim_ex.options import Options
-from qsim_ex.planning.planner import bind, make_plan
+from qsim_ex.planning.coefficients.binding import bind
+from qsim_ex.planning.planner import make_plan
 from qsim_ex.state.vector import StateVector
 from qsim_ex.steps import Layout
 

@@ -11,7 +11,8 @@ from support.encoded import instructions, kinds
 from qsim_ex import CircuitBuilder
 from qsim_ex.circuit.ops import ALWAYS, Pattern, When, pattern
 from qsim_ex.devices.cpu.device import CpuDevice
-from qsim_ex.planning.planner import bind, compiled_plan, make_plan
+from qsim_ex.planning.coefficients.binding import bind
+from qsim_ex.planning.planner import compiled_plan, make_plan
 from qsim_ex.steps import Diagonal, Layout, Mix, Permute, RegisterBlock, Shape, Slot, Sweep
 from qsim_ex.steps.step import NUMBERED, Item
 from tools.drawn_plans import case

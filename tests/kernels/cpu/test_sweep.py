@@ -10,7 +10,8 @@ import pytest
 from qsim_ex import CircuitBuilder, StateVector
 from qsim_ex.devices.cpu.device import CpuDevice
 from qsim_ex.kernels.cpu import encoded_plan
-from qsim_ex.planning.planner import bind, make_plan
+from qsim_ex.planning.coefficients.binding import bind
+from qsim_ex.planning.planner import make_plan
 from qsim_ex.precision import Precision
 from qsim_ex.steps import Layout
 

@@ -33,7 +33,7 @@ from qsim_ex.kernels.cuda.interpret import interpreter
 from qsim_ex.kernels.cuda.runtime import KernelText
 from qsim_ex.kernels.cuda.write import tensor
 from qsim_ex.kernels.cuda.write.emit import NAME, OLD_ROOM, ROOM, emit, emit_rows
-from qsim_ex.planning import compiled as planner
+from qsim_ex.planning import rules
 from qsim_ex.planning.coefficients.pullback import LEFT_OUT
 from qsim_ex.planning.planner import compiled_plan, make_plan
 from qsim_ex.precision import BY_DTYPE, PRECISIONS
@@ -136,7 +136,7 @@ def subspaces():
             shape = replace(GpuDevice.on(EmulatedRuntime(tensor=True)).shape(dtype), linear=True)
             everything = (1 << WIRES) - 1
             with pytest.MonkeyPatch.context() as patch:
-                patch.setattr(planner, "PROMISE", planner.ANY_PROMISE)
+                patch.setattr(rules, "PROMISE", rules.ANY_PROMISE)
                 plan = compiled_plan(made.instructions, WIRES, Layout.identity(WIRES), shape, everything, True)
             assert plan.made_from[-1] == "linear"
             texts += [emit(sweep, precision, ROOM, tensor=True) for sweep in plan.sweeps[1:4]]

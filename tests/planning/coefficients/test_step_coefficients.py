@@ -11,8 +11,8 @@ from support.held import Hold
 from benchmarks.engine import circuit_of
 from benchmarks.families import FAMILIES
 from qsim_ex.errors import Cancelled
+from qsim_ex.native.library import cancelled_by
 from qsim_ex.planning.coefficients.binding import fill
-from qsim_ex.planning.compiled import cancelled_by
 from qsim_ex.planning.planner import compiled_plan
 from qsim_ex.steps import Euler, Fold, Layout, Product
 from tools.drawn_plans import REAL_SHAPES, case

@@ -17,8 +17,7 @@ from qsim_ex.circuit.builder import CircuitBuilder
 from qsim_ex.circuit.circuit import Circuit
 from qsim_ex.circuit.gates import GATES
 from qsim_ex.errors import Cancelled, NotSupported, OutOfMemory
-from qsim_ex.native.library import function
-from qsim_ex.planning.compiled import cancelled_by
+from qsim_ex.native.library import cancelled_by, function
 from qsim_ex.planning.form import Form, form_of, label
 from qsim_ex.planning.written.out import written_out
 from tools.fuzz.form_oracle import apply_form

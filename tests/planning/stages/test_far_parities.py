@@ -11,7 +11,7 @@ from support.any_division import far_parities_always
 
 from qsim_ex import CircuitBuilder, reference
 from qsim_ex.circuit.circuit import Circuit
-from qsim_ex.planning import compiled
+from qsim_ex.planning import rules
 from qsim_ex.planning.cost.stage_cost import seconds, stage_costs
 from qsim_ex.planning.cost.summary import PlanSummary, summary
 from qsim_ex.planning.planner import make_plan
@@ -65,7 +65,7 @@ def planned(circuit: Circuit, levels: Levels, shape: Shape = GPU, *, new: bool, 
     made: Plan
     with pytest.MonkeyPatch.context() as patch:
         if not linear:
-            patch.setattr(compiled, "PARITIES", 0)
+            patch.setattr(rules, "PARITIES", 0)
         given = circuit.instructions, wires, Layout.identity(wires), shape, fresh, levels, new
         made = make_plan(*given)
     return made

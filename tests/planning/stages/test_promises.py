@@ -16,12 +16,13 @@ from qsim_ex.circuit.builder import CircuitBuilder
 from qsim_ex.circuit.circuit import Circuit
 from qsim_ex.circuit.ops import Instruction
 from qsim_ex.errors import NotSupported, OptionError, PlanError
-from qsim_ex.planning import compiled
+from qsim_ex.planning import rules
+from qsim_ex.planning.coefficients.binding import bind
 from qsim_ex.planning.cost.rates import H200
 from qsim_ex.planning.cost.stage_cost import stage_costs
 from qsim_ex.planning.cost.summary import summary
 from qsim_ex.planning.explain import explain
-from qsim_ex.planning.planner import bind, make_plan
+from qsim_ex.planning.planner import make_plan
 from qsim_ex.precision import SINGLE
 from qsim_ex.steps import Coefficients, Exchange, Layout, Levels, Migration, Plan, RegisterBlock, Shape, Stage, Sweep
 from qsim_ex.steps.algebra import columns_on, units
@@ -270,7 +271,7 @@ def test_lowest_bits_change_in_stages_and_never_leave(monkeypatch: pytest.Monkey
 
     Where parities are far instead of bits, the lowest bits stay.
     """
-    monkeypatch.setattr(compiled, "PARITIES", 0)
+    monkeypatch.setattr(rules, "PARITIES", 0)
     shape = replace(H200_SHAPE, floats=True)
     plan = make_plan(layers(28, 12).instructions, 28, Layout.identity(28), shape, 0, Levels(26, 2, 16))
     verify(plan)

@@ -14,7 +14,7 @@ from qsim_ex.devices.adjoint import Differentiates
 from qsim_ex.errors import NotSupported
 from qsim_ex.kernels.cpu import adjoint
 from qsim_ex.kernels.cpu.encoded_plan import EncodedSweeps, NativeSweep
-from qsim_ex.planning.compiled import check_cancelled
+from qsim_ex.native.library import check_cancelled
 from qsim_ex.precision import BY_DTYPE, Amplitudes
 from qsim_ex.steps.step import Step
 

@@ -26,7 +26,7 @@ from qsim_ex.kernels import fork, host
 from qsim_ex.kernels.cpu import blocks, copies
 from qsim_ex.kernels.cpu.encoded_plan import EncodedSweeps, run_sweep
 from qsim_ex.later import later
-from qsim_ex.planning.compiled import check_cancelled
+from qsim_ex.native.library import check_cancelled
 from qsim_ex.planning.cost.rates import Rates, cpu_rates
 from qsim_ex.precision import STORAGE, Amplitudes
 from qsim_ex.steps.layout import Shape

@@ -22,8 +22,7 @@ from numpy.typing import NDArray
 
 from qsim_ex import thresholds
 from qsim_ex.circuit.rotations import roots
-from qsim_ex.native.library import REFUSED, address, function, refusal, unchecked
-from qsim_ex.planning.compiled import check_cancelled
+from qsim_ex.native.library import REFUSED, address, check_cancelled, function, refusal, unchecked
 from qsim_ex.steps.coefficients import Bound, Coefficients, Euler, Fold, MakeTables, Product
 from qsim_ex.steps.compiled import NativeCoefficients
 from qsim_ex.steps.plan import Plan

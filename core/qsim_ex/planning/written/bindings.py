@@ -19,7 +19,7 @@ from qsim_ex import thresholds
 from qsim_ex.circuit.circuit import Circuit
 from qsim_ex.circuit.parameters.bindings import Bindings
 from qsim_ex.circuit.structure import Structure
-from qsim_ex.planning.compiled import check_cancelled
+from qsim_ex.native.library import check_cancelled
 from qsim_ex.planning.written.out import WrittenCircuit
 
 Operands = NDArray[np.complex128]

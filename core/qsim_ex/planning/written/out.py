@@ -19,8 +19,7 @@ from numpy.typing import NDArray
 from qsim_ex.circuit.circuit import Circuit
 from qsim_ex.circuit.ops import Op
 from qsim_ex.circuit.structure import Structure, structure_of
-from qsim_ex.native.library import address, function
-from qsim_ex.planning.compiled import check_cancelled
+from qsim_ex.native.library import address, check_cancelled, function
 from qsim_ex.planning.form import TOLERANCE, UNBOUNDED, FormInMaking, begun
 from qsim_ex.planning.written.matrices import FLIP, MATRIX, WrittenMatrices
 from qsim_ex.planning.written.numbers import Combinations, Complex, WrittenNumbers

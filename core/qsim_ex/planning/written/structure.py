@@ -11,7 +11,7 @@ from qsim_ex.circuit.builder import CircuitBuilder
 from qsim_ex.circuit.circuit import Circuit
 from qsim_ex.circuit.ops import ALWAYS, Entry, Op, When, mask_of, wires_of
 from qsim_ex.circuit.structure import Structure, structure_of
-from qsim_ex.planning.compiled import check_cancelled
+from qsim_ex.native.library import check_cancelled
 from qsim_ex.planning.written.matrices import MATRIX, WrittenMatrices
 from qsim_ex.planning.written.numbers import Complex
 from qsim_ex.planning.written.rotations import RotationPart

@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 
 from qsim_ex.circuit.structure import Structure
 from qsim_ex.native.library import address, function
-from qsim_ex.planning.compiled import worked
 from qsim_ex.planning.form import FormInMaking
+from qsim_ex.planning.planner import worked
 from qsim_ex.planning.written.numbers import Combinations, WrittenNumbers
 from qsim_ex.planning.written.rotations import Condition
 

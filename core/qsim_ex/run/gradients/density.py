@@ -29,11 +29,11 @@ from qsim_ex.devices.base import Buffer
 from qsim_ex.devices.memory import state_bytes
 from qsim_ex.errors import NotSupported
 from qsim_ex.execution.prepare import bound_rows, plan_of, prepare
+from qsim_ex.native.library import check_cancelled
 from qsim_ex.options import Options
 from qsim_ex.placement import index_bits as at
 from qsim_ex.placement.base import Tick
 from qsim_ex.placement.batch import Batch, rows_at_once
-from qsim_ex.planning.compiled import check_cancelled
 from qsim_ex.run.exact.circuit import doubled_for
 from qsim_ex.run.gradients.states import DifferentiatingDevice, stored
 from qsim_ex.run.gradients.targets import Complex, Expectations, Rows, Target, WeightedExpectations

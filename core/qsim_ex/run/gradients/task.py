@@ -20,10 +20,10 @@ from qsim_ex.devices.adjoint import Differentiates
 from qsim_ex.errors import NotSupported
 from qsim_ex.execution.prepare import plan_of
 from qsim_ex.execution.progress import Ticker, work_of
+from qsim_ex.native.library import CANCEL
 from qsim_ex.options import Options
 from qsim_ex.placement.base import Tick
 from qsim_ex.planning.coefficients.pullback import LEFT_OUT, depending, pull_back
-from qsim_ex.planning.compiled import CANCEL
 from qsim_ex.planning.written.numbers import WrittenNumbers
 from qsim_ex.precision import AmplitudeDtype
 from qsim_ex.run.gradients.targets import Complex, Rows, Target

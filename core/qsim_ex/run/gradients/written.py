@@ -20,7 +20,7 @@ from qsim_ex.circuit.parameters.bindings import Bindings
 from qsim_ex.circuit.structure import Structure, structure_of
 from qsim_ex.devices.base import Batches
 from qsim_ex.planning.coefficients.pullback import LEFT_OUT
-from qsim_ex.planning.compiled import MOST_WIRES
+from qsim_ex.planning.planner import MOST_WIRES
 from qsim_ex.planning.written.bindings import WrittenBindings
 from qsim_ex.planning.written.out import Manner, WritingLimits, WrittenCircuit
 from qsim_ex.run.candidates import KINDS, most_rotations, written_bindings

@@ -19,7 +19,7 @@ from qsim_ex.devices import discover
 from qsim_ex.devices.gpu.device import GpuDevice
 from qsim_ex.kernels.cuda.adjoint.reversed import collecting
 from qsim_ex.kernels.cuda.adjoint.write import kernel, pieces
-from qsim_ex.planning import compiled as planner
+from qsim_ex.planning import rules
 from qsim_ex.planning.planner import make_plan
 from qsim_ex.precision import SINGLE
 from qsim_ex.run.gradients import reversed_plan
@@ -120,7 +120,7 @@ def test_subspaces(gradient: Ask, monkeypatch: pytest.MonkeyPatch) -> None:
             builder.gate(str(rng.choice(["rx", "ry", "rz"])), [int(rng.integers(13))], rng.normal(size=1))
         if k % 7 == 0:
             builder.gate("h", [int(rng.integers(13))])
-    monkeypatch.setattr(planner, "PROMISE", planner.ANY_PROMISE)
+    monkeypatch.setattr(rules, "PROMISE", rules.ANY_PROMISE)
     met, true = [], reversed_plan.reversed_sweep
 
     def spied(sweep: Sweep) -> Any:

@@ -16,8 +16,9 @@ from support.strategies import random_unitary
 from qsim_ex.circuit.builder import CircuitBuilder
 from qsim_ex.devices.gpu.shape import shape_of
 from qsim_ex.kernels.cuda.interpret.programs import program_of
-from qsim_ex.planning import compiled as planning
-from qsim_ex.planning.planner import bind, compiled_plan
+from qsim_ex.planning import rules
+from qsim_ex.planning.coefficients.binding import bind
+from qsim_ex.planning.planner import compiled_plan
 from qsim_ex.precision import BY_DTYPE, DOUBLE, SINGLE
 from qsim_ex.steps import Layout, Plan, Shape
 from qsim_ex.steps.compiled import PlannedSweep, key_of
@@ -43,7 +44,7 @@ def drawn_plan(number: int, floats: bool = False) -> Plan:
 @pytest.mark.parametrize("dtype", [np.complex64, np.complex128])
 def test_programs_of_drawn_plans(dtype: type[np.complexfloating], monkeypatch: pytest.MonkeyPatch) -> None:
     """Each sweep of a drawn plan does what it says, over bits and over subspaces, in plans of several sweeps."""
-    monkeypatch.setattr(planning, "PROMISE", planning.ANY_PROMISE)
+    monkeypatch.setattr(rules, "PROMISE", rules.ANY_PROMISE)
     several, linear, used = 0, 0, set()
     for number in filter(is_small, range(160)):
         circuit, given = case(number)

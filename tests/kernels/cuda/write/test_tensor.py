@@ -21,7 +21,8 @@ from qsim_ex.devices.gpu.device import GpuDevice
 from qsim_ex.kernels.cuda.write import tensor
 from qsim_ex.kernels.cuda.write.emit import emit
 from qsim_ex.kernels.cuda.write.register_layout import swizzle
-from qsim_ex.planning.planner import bind, make_plan
+from qsim_ex.planning.coefficients.binding import bind
+from qsim_ex.planning.planner import make_plan
 from qsim_ex.precision import BY_DTYPE, DOUBLE, SINGLE
 from qsim_ex.steps import Layout, Mix, RegisterBlock, Slot, Sweep
 from qsim_ex.steps.algebra import columns_on, units

@@ -18,9 +18,9 @@ from qsim_ex.circuit.circuit import Circuit
 from qsim_ex.circuit.ops import ALWAYS, Op, pattern
 from qsim_ex.devices.gpu.shape import shape_of
 from qsim_ex.errors import Cancelled, NotSupported
-from qsim_ex.planning import compiled
-from qsim_ex.planning.compiled import MOST_WIRES, cancelled_by, check_cancelled
-from qsim_ex.planning.planner import compiled_plan, make_plan
+from qsim_ex.native.library import cancelled_by, check_cancelled
+from qsim_ex.planning import planner
+from qsim_ex.planning.planner import MOST_WIRES, compiled_plan, make_plan
 from qsim_ex.precision import SINGLE
 from qsim_ex.simulator import Simulator
 from qsim_ex.steps import Layout, Levels
@@ -69,7 +69,7 @@ def test_planning_that_has_begun_is_cancelled(monkeypatch: pytest.MonkeyPatch) -
             event.set()
         check_cancelled()
 
-    monkeypatch.setattr(compiled, "check_cancelled", look)
+    monkeypatch.setattr(planner, "check_cancelled", look)
     with cancelled_by(event), pytest.raises(Cancelled, match="planned"):
         compiled_plan(circuit.instructions, 28, Layout.identity(28), CPU, (1 << 28) - 1, place=True)
     assert len(looked) == 3
