@@ -30,7 +30,7 @@ from qsim_ex.comm.connection import current
 from qsim_ex.comm.protocol import Communicator
 from qsim_ex.comm.reach import MemoryRuns
 from qsim_ex.devices.cpu.device import CpuDevice
-from qsim_ex.kernels.cpu import copies
+from qsim_ex.kernels.cpu import pool
 from qsim_ex.placement.ranks.ranks import Ranks
 from qsim_ex.steps import Levels
 
@@ -81,7 +81,7 @@ def _plain(ranks: Communicator, placed: Ranks, sent: int) -> dict[str, Callable[
     memory = placed._links._mapped
     if memory is not None and other in memory.ranks:
         mapped = memory._theirs[0, other][:count]
-        found["mapped copy"] = lambda: copies.copy(theirs, mapped, 1)
+        found["mapped copy"] = lambda: pool.copy(theirs, mapped, 1)
     pid, at = ranks.allgather((os.getpid(), MemoryRuns.of(mine)))[other]
     if reach.allowed():
 

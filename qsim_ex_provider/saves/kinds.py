@@ -1,4 +1,7 @@
-"""The table of save instructions: Aer's name of each, the engine's kind of value, and the form in Qiskit's results."""
+"""The table of save instructions: Aer's name of each, the engine's kind of value, and the form in Qiskit's results.
+
+Our own instructions are appended as Aer's are, which have the same attributes.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +14,11 @@ from numpy.typing import NDArray
 from qiskit.quantum_info import Clifford, DensityMatrix, Operator, StabilizerState, Statevector
 from qiskit.result import ProbDistribution
 
+from qsim_ex import PauliSum
+from qsim_ex.errors import CircuitError, NotSupported
 from qsim_ex.frameworks import SAVE_KINDS, SaveKind
+from qsim_ex_provider.translation.place import Place, swaps
+from qsim_ex_provider.translation.translator import Translator
 
 NEGLIGIBLE = 1e-10
 """Amplitudes and probabilities that a dictionary leaves out, as Aer's do."""
@@ -146,3 +153,58 @@ class SavedForm:
         if not self.subtype.endswith("list"):
             return form(value)
         return value if value.ndim == 1 else [form(one) for one in value]
+
+
+def is_known(name: str) -> bool:
+    """Return whether an instruction's name is that of one that saves or sets something."""
+    return name in SAVES or name in NOT_SUPPORTED or name == "set_statevector"
+
+
+def emit_known(instruction: Any, place: Place, to: Translator) -> None:
+    """Append an instruction whose name is known; raises `NotSupported` for one that no state vector can do."""
+    if instruction.name in NOT_SUPPORTED:
+        raise NotSupported(
+            f"expected an instruction for state vectors, got Aer's {instruction.name!r}; use "
+            f"{NOT_SUPPORTED[instruction.name]} instead."
+        )
+    if instruction.name == "set_statevector":
+        amplitudes = np.asarray(instruction.params[0], dtype=np.complex128)
+        to.builder.set_statevector(amplitudes, place.wires)
+        to.used.update(place.wires)
+    else:
+        _save(instruction, SAVES[instruction.name], place, to)
+
+
+def _save(instruction: Any, row: SaveForm, place: Place, to: Translator) -> None:
+    """Save a value with qubit k of the instruction as its bit k.
+
+    The order of the qubits counts: the transpiler drops swaps and reorders the instruction's qubits instead.
+    """
+    name, label = instruction.name, instruction.label
+    if label == "_method_":  # of Aer's save_state without a label
+        label = row.default_label
+    if label in ("counts", "memory"):
+        raise CircuitError(
+            f"expected a label that results do not use themselves, got {label!r}; save the state under another label."
+        )
+    given: dict[str, Any] = {"how": instruction._subtype}
+    if row.kind.asks == "observable":
+        terms = {letters: float(np.real(of[0])) for letters, of in instruction.params}
+        given["observable"] = PauliSum.from_labels({letters: of for letters, of in terms.items() if of})
+    elif row.kind.asks == "values":
+        given["values"] = [int(value) for value in instruction.params]
+    to.saved[label] = SavedForm(name, instruction._subtype, to.builder.num_clbits > 0)
+    if row.kind.some_wires:
+        to.builder.save(label, row.what, wires=place.wires, **given)
+        return
+    if len(place.wires) != to.builder.num_qubits:
+        raise CircuitError(
+            f"expected all qubits of the circuit ({to.builder.num_qubits}) in {name}, got {len(place.wires)}; save all "
+            "qubits, or the density_matrix or the probabilities of some of them."
+        )
+    pairs = swaps(place.wires)
+    for pair in pairs:
+        to.builder.gate("swap", pair)
+    to.builder.save(label, row.what, **given)
+    for pair in reversed(pairs):
+        to.builder.gate("swap", pair)

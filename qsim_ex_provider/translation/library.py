@@ -48,7 +48,7 @@ from qiskit.quantum_info import Clifford, Operator
 from qsim_ex.errors import NotSupported, UnknownInstruction
 from qsim_ex.frameworks import simplified
 from qsim_ex_provider.saves.instructions import SaveInstruction, SetStatevector
-from qsim_ex_provider.saves.translation import emit_known, is_known
+from qsim_ex_provider.saves.kinds import emit_known, is_known
 from qsim_ex_provider.translation import control_flow, matrices, paulis
 from qsim_ex_provider.translation.noise import lindblad_of, of_operation
 from qsim_ex_provider.translation.place import Place

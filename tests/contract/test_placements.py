@@ -26,10 +26,10 @@ from qsim_ex.devices.peering import Link
 from qsim_ex.errors import DeviceError, MissingPackage
 from qsim_ex.options import Options
 from qsim_ex.placement import kinds
+from qsim_ex.placement.deployment import FreeMemory
 from qsim_ex.placement.migrated import Migrated
 from qsim_ex.placement.peers import Peers
 from qsim_ex.placement.peers_over_host import PeersOverHost
-from qsim_ex.placement.request import FreeMemory
 from qsim_ex.steps import Layout, Levels
 
 CPU = CpuDevice(2)

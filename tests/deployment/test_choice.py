@@ -16,8 +16,7 @@ from qsim_ex.display.amounts import human
 from qsim_ex.errors import OptionError, OutOfMemory
 from qsim_ex.options import Options
 from qsim_ex.options.network import LINKS
-from qsim_ex.placement.deployment import Deployment
-from qsim_ex.placement.request import FreeMemory
+from qsim_ex.placement.deployment import Deployment, FreeMemory
 
 GIB = 1 << 30
 H200 = 139 * GIB

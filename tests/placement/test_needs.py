@@ -12,11 +12,11 @@ from support.deployments import ROWS, DeploymentRow
 from support.plain_device import PlainDevice
 
 from qsim_ex.deployment.choice import candidates
-from qsim_ex.devices.cpu.host_copies import HostCopies
+from qsim_ex.devices.memory import HostCopies
 from qsim_ex.devices.peering import link
 from qsim_ex.options import Options
 from qsim_ex.placement import kinds
-from qsim_ex.placement.request import FreeMemory
+from qsim_ex.placement.deployment import FreeMemory
 
 GIB = 1 << 30
 

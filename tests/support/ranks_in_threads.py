@@ -25,7 +25,7 @@ from qsim_ex.comm.protocol import Communicator
 from qsim_ex.devices.base import Device
 from qsim_ex.errors import CommunicationError, InvalidInput, NotSupported
 from qsim_ex.placement.base import Pieces, Placement, Tick
-from qsim_ex.placement.deployment import Deployment
+from qsim_ex.placement.deployment import Deployment, Limits, MemoryNeeds, StateRequest
 from qsim_ex.placement.divided import exchanged
 from qsim_ex.placement.divided.divided import Divided
 from qsim_ex.placement.divided.near import NearSubState
@@ -34,7 +34,6 @@ from qsim_ex.placement.kinds import PlacementKind
 from qsim_ex.placement.overlap import overlap
 from qsim_ex.placement.ranks.over_host import RanksOverHost
 from qsim_ex.placement.ranks.ranks import Ranks, needs
-from qsim_ex.placement.request import Limits, MemoryNeeds, StateRequest
 from qsim_ex.precision import STORAGE, Amplitudes
 from qsim_ex.steps import Layout, Levels, Plan
 

@@ -9,8 +9,7 @@ from qsim_ex.deployment.choice import candidates
 from qsim_ex.errors import OptionError
 from qsim_ex.options import Options
 from qsim_ex.placement import kinds
-from qsim_ex.placement.deployment import Deployment
-from qsim_ex.placement.request import FreeMemory
+from qsim_ex.placement.deployment import Deployment, FreeMemory
 
 GIB = 1 << 30
 

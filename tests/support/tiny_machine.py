@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from support.plain_device import PlainDevice
 
-from qsim_ex.devices.cpu.host_copies import HostCopies
+from qsim_ex.devices.memory import HostCopies
 
 
 class TinyMachine(PlainDevice, HostCopies):

@@ -26,8 +26,8 @@ from qsim_ex.placement import index_bits, migrated
 from qsim_ex.placement.batch import Batch
 from qsim_ex.placement.exchange.links import Links
 from qsim_ex.planning.written.numbers import Combinations, Complex, Numbers, WrittenNumbers
+from qsim_ex.program import choices as engine_choices
 from qsim_ex.program import divide, division, live, parts, separate
-from qsim_ex.program import kraus as engine_chance
 from qsim_ex.program.flow_block import FlowBlock
 from qsim_ex.program.simplified import Simplifier
 from qsim_ex.run import saved_values
@@ -258,7 +258,7 @@ def wrong_probability(patch: pytest.MonkeyPatch) -> None:
     """The matrices of a mixed-unitary channel are equally likely, whatever their weights."""
     method(
         patch,
-        engine_chance.Kraus,
+        engine_choices.Kraus,
         "mixed",
         lambda right, self, numbers: right(replace(self, mean=np.ones(len(self.mean))), numbers),
     )

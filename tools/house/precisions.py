@@ -22,7 +22,7 @@ BYTES: Mapping[str, str] = {
     f"{ENGINE}comm/mpi.py": "sums arrays of any type in pieces",
     f"{ENGINE}comm/reach.py": "strides of rows in another process",
     f"{ENGINE}devices/gpu/streams.py": "strides of rows that are copied",
-    f"{ENGINE}kernels/cpu/copies.py": "strides of rows that are copied",
+    f"{ENGINE}kernels/cpu/pool.py": "strides of rows that are copied",
     f"{ENGINE}kernels/cuda/cupy_runtime.py": "arrays of any type in a GPU's memory",
     f"{ENGINE}placement/divided/summed.py": "sums arrays of any type in pieces",
     f"{ENGINE}run/saved_rows.py": "saved values of any type",

@@ -44,7 +44,7 @@ PROVED: Mapping[tuple[str, str, str], str] = {
         "if wires is None or not {*map(type, instructions[:end])} <= {Op, Permutation}:",
     ): "a circuit that is left to the divider has the same program, made in more time",
     (
-        f"{_ENGINE}program/kraus.py",
+        f"{_ENGINE}program/choices.py",
         "return _kraus(operands[at : at + width].tobytes(), choice.count, choice.product and len(choice.wires) > 1)",
         "return _kraus(operands[at : at + width].tobytes(), choice.count, choice.product and len(choice.wires) >= 1)",
     ): "the factors of a matrix on one wire are the matrix itself, found in more time",

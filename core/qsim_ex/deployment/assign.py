@@ -21,8 +21,7 @@ from qsim_ex.devices.peering import link
 from qsim_ex.errors import DeviceError, OutOfMemory
 from qsim_ex.later import later
 from qsim_ex.options import Options
-from qsim_ex.placement.deployment import single
-from qsim_ex.placement.request import FreeMemory
+from qsim_ex.placement.deployment import FreeMemory, single
 from qsim_ex.precision import STORAGE
 
 if TYPE_CHECKING:

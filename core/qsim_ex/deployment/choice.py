@@ -13,9 +13,8 @@ from qsim_ex.devices.memory import state_bytes
 from qsim_ex.display.amounts import human
 from qsim_ex.errors import OptionError, OutOfMemory
 from qsim_ex.options import Options
-from qsim_ex.placement.deployment import Deployment
+from qsim_ex.placement.deployment import BOUNDLESS, Deployment, FreeMemory, StateRequest
 from qsim_ex.placement.kinds import KINDS
-from qsim_ex.placement.request import BOUNDLESS, FreeMemory, StateRequest
 from qsim_ex.precision import PRECISIONS, STORAGE
 
 

@@ -12,10 +12,9 @@ from qsim_ex.devices.hypothetical import HypotheticalDevice, HypotheticalGpu
 from qsim_ex.devices.memory import state_bytes
 from qsim_ex.errors import OutOfMemory
 from qsim_ex.options import Options
-from qsim_ex.placement.deployment import Deployment
+from qsim_ex.placement.deployment import BOUNDLESS, Deployment, FreeMemory, StateRequest
 from qsim_ex.placement.ranks import over_host as ranks_over_host
 from qsim_ex.placement.ranks import ranks
-from qsim_ex.placement.request import BOUNDLESS, FreeMemory, StateRequest
 
 
 def assign_hypothetical(

@@ -19,11 +19,10 @@ from qsim_ex.devices.peering import Link, link
 from qsim_ex.errors import DeviceError, QsimExError
 from qsim_ex.options import Options
 from qsim_ex.options.network import LINKS, Layer, Layers
-from qsim_ex.placement.deployment import Deployment
+from qsim_ex.placement.deployment import BOUNDLESS, Deployment, FreeMemory, StateRequest, nearest
 from qsim_ex.placement.exchange.mapped_rates import MappedRates
 from qsim_ex.placement.ranks import over_host
 from qsim_ex.placement.ranks import ranks as placement
-from qsim_ex.placement.request import BOUNDLESS, FreeMemory, StateRequest, nearest
 
 if TYPE_CHECKING:
     from qsim_ex.comm.protocol import Communicator

@@ -14,9 +14,8 @@ from qsim_ex.devices.memory import state_bytes
 from qsim_ex.display.amounts import human
 from qsim_ex.errors import CommunicationError, OutOfMemory, QsimExError
 from qsim_ex.options import Options
-from qsim_ex.placement.deployment import Deployment
+from qsim_ex.placement.deployment import MARGIN, Deployment
 from qsim_ex.placement.exchange.mapped import MappedMemory
-from qsim_ex.placement.request import MARGIN
 
 if TYPE_CHECKING:
     from qsim_ex.comm.protocol import Communicator

@@ -60,11 +60,10 @@ if TYPE_CHECKING:
     from qsim_ex.display.described import shown, with_options
     from qsim_ex.display.explanation import Explanation
     from qsim_ex.frameworks.amplitudes import amplitudes_by_parts
-    from qsim_ex.frameworks.binding_group import BindingGroup, binding_groups
+    from qsim_ex.frameworks.binding_group import BindingGroup, JobRuns, binding_groups, digest, job_checkpoint
     from qsim_ex.frameworks.cirq_reader import CirqReader, GateCase, GateClass
     from qsim_ex.frameworks.collector import uncollected
     from qsim_ex.frameworks.differentiated import DifferentiatedSweep, NamedGradient, Probes
-    from qsim_ex.frameworks.job_runs import JobRuns, digest, job_checkpoint
     from qsim_ex.frameworks.observable_group import observable_groups
     from qsim_ex.frameworks.parameter_columns import NeedsNumbers, ParameterColumns
     from qsim_ex.frameworks.qiskit_reader import QiskitReader
@@ -102,7 +101,7 @@ _HOMES = {
     "GateClass": "qsim_ex.frameworks.cirq_reader",
     "Initialize": "qsim_ex.circuit.ops",
     "Instruction": "qsim_ex.circuit.ops",
-    "JobRuns": "qsim_ex.frameworks.job_runs",
+    "JobRuns": "qsim_ex.frameworks.binding_group",
     "Measure": "qsim_ex.circuit.ops",
     "Measured": "qsim_ex.frameworks.read_gates",
     "NamedGradient": "qsim_ex.frameworks.differentiated",
@@ -135,12 +134,12 @@ _HOMES = {
     "counts_of": "qsim_ex.placement.outcomes",
     "counted": "qsim_ex.display.bar",
     "derived_seeds": "qsim_ex.observe.seeding",
-    "digest": "qsim_ex.frameworks.job_runs",
+    "digest": "qsim_ex.frameworks.binding_group",
     "followed": "qsim_ex.display.bar",
     "fresh_job_seed": "qsim_ex.observe.seeding",
     "remember_drawn": "qsim_ex.observe.seeding",
     "gpu_missing": "qsim_ex.devices.discover",
-    "job_checkpoint": "qsim_ex.frameworks.job_runs",
+    "job_checkpoint": "qsim_ex.frameworks.binding_group",
     "may_be_divided": "qsim_ex.observe.seeding",
     "job_seeds": "qsim_ex.observe.seeding",
     "later": "qsim_ex.later",

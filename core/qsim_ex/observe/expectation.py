@@ -117,3 +117,23 @@ def matrix(placement: Placement, observable: ArrayLike, wires: Sequence[int]) ->
         )
     array = check.square(observable, len(wires), "expectation_matrix")
     return complex(np.sum(array * placement.density(wires).T))
+
+
+def density_of(values: NDArray[np.complex128], num_wires: int) -> NDArray[np.complex128]:
+    """Return reduced density matrices [rows, 2^k, 2^k] from the expectation values of X-part · Z-part, [rows, 4^k].
+
+    values: for each x and each z of `strings_of`. ρ[v, v XOR x] = 2^−k Σ_z (−1)^parity(v & z) <x, z>.
+    """
+    size = 1 << num_wires
+    v = np.arange(size)
+    signs = 1 - 2.0 * (np.bitwise_count(v[:, None] & v) & 1)
+    found = np.empty((len(values), size, size), dtype=np.complex128)
+    for x in range(size):
+        found[:, v, v ^ x] = values[:, x * size : (x + 1) * size] @ signs / size
+    return found
+
+
+def strings_of(wires: Sequence[int]) -> list[tuple[int, list[int]]]:
+    """Return all X-parts and Z-parts on some wires, as masks of wires, in the order of `density_of`."""
+    masks = [sum(1 << wire for k, wire in enumerate(wires) if value >> k & 1) for value in range(1 << len(wires))]
+    return [(x, masks) for x in masks]

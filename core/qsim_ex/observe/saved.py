@@ -15,9 +15,9 @@ from qsim_ex import thresholds
 from qsim_ex.circuit.observables import PauliSum
 from qsim_ex.circuit.saves import SAVE_KINDS, Save, SaveValues, What
 from qsim_ex.observe import expectation
+from qsim_ex.observe.expectation import density_of, strings_of
 from qsim_ex.placement.base import States
 from qsim_ex.precision import Amplitudes
-from qsim_ex.program.kraus import density_of, strings_of
 
 Wires = tuple[int, ...]
 

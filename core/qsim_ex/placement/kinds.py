@@ -15,8 +15,7 @@ from qsim_ex.devices.base import Device
 from qsim_ex.later import later
 from qsim_ex.placement import single
 from qsim_ex.placement.base import Placement
-from qsim_ex.placement.deployment import Deployment
-from qsim_ex.placement.request import Limits, StateRequest
+from qsim_ex.placement.deployment import Deployment, Limits, StateRequest
 from qsim_ex.precision import AmplitudeDtype
 from qsim_ex.steps.plan import Plan
 

@@ -19,11 +19,9 @@ from qsim_ex.devices.base import Buffer, Device
 from qsim_ex.errors import PlanError
 from qsim_ex.placement import executor
 from qsim_ex.placement import index_bits as at
-from qsim_ex.placement.deployment import Deployment
+from qsim_ex.placement.deployment import IN_FLIGHT, Deployment, Limits, MemoryNeeds, StateRequest
 from qsim_ex.placement.divided.divided import Divided
-from qsim_ex.placement.divided.near import NearSubState, Wanted, every
-from qsim_ex.placement.divided.visited import bits_near
-from qsim_ex.placement.request import IN_FLIGHT, Limits, MemoryNeeds, StateRequest
+from qsim_ex.placement.divided.near import NearSubState, Wanted, bits_near, every
 from qsim_ex.placement.windows.slots import Slots, Tick
 from qsim_ex.placement.windows.window import Scenario, Window, allocate, room, turn
 from qsim_ex.precision import AmplitudeDtype

@@ -17,13 +17,12 @@ from qsim_ex.devices.memory import state_bytes
 from qsim_ex.devices.peering import Link, link
 from qsim_ex.display.amounts import human
 from qsim_ex.errors import InvalidInput, OutOfMemory
-from qsim_ex.placement.deployment import Deployment
+from qsim_ex.placement.deployment import Deployment, Limits, MemoryNeeds, StateRequest
 from qsim_ex.placement.divided import exchanged
 from qsim_ex.placement.divided.divided import Divided
 from qsim_ex.placement.exchange.links import Links, PeerBuffer, staging, synchronize
 from qsim_ex.placement.exchange.lockstep import check_memory
 from qsim_ex.placement.exchange.schedule import Schedule, Swaps, schedule, sources
-from qsim_ex.placement.request import Limits, MemoryNeeds, StateRequest
 from qsim_ex.placement.wires import narrowed
 from qsim_ex.precision import STORAGE, AmplitudeDtype, Storage
 from qsim_ex.steps.layout import Layout, Levels

@@ -20,12 +20,11 @@ from qsim_ex.devices.peering import Link, link
 from qsim_ex.display.amounts import human
 from qsim_ex.errors import InvalidInput, NotSupported, OptionError, OutOfMemory
 from qsim_ex.placement import index_bits as at
-from qsim_ex.placement.deployment import Deployment
+from qsim_ex.placement.deployment import Deployment, Limits, MemoryNeeds, StateRequest
 from qsim_ex.placement.divided.divided import Divided
 from qsim_ex.placement.divided.near import NearSubState
 from qsim_ex.placement.exchange.links import Links, staging
 from qsim_ex.placement.exchange.lockstep import check_memory, clear, shares_of
-from qsim_ex.placement.request import Limits, MemoryNeeds, StateRequest
 from qsim_ex.placement.windows.carry import bringing, turn_at_home
 from qsim_ex.placement.windows.home import CARRIED_BYTES, HomeWindows, course_of, homes, positions, ticks_of
 from qsim_ex.placement.wires import narrowed

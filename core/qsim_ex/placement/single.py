@@ -19,12 +19,11 @@ from qsim_ex.devices.base import Batches, Buffer, Device, LoadsNumbers
 from qsim_ex.errors import StateError
 from qsim_ex.placement import index_bits as at
 from qsim_ex.placement.base import Pieces, Placement, Tick
-from qsim_ex.placement.deployment import Deployment, single
+from qsim_ex.placement.deployment import Deployment, Limits, StateRequest, single
 from qsim_ex.placement.divided import near
 from qsim_ex.placement.divided.near import NearSubState
 from qsim_ex.placement.executor import OneState, clear, execute
 from qsim_ex.placement.overlap import overlap
-from qsim_ex.placement.request import Limits, StateRequest
 from qsim_ex.precision import STORAGE, AmplitudeDtype, Amplitudes
 from qsim_ex.steps.layout import Layout, Levels
 from qsim_ex.steps.plan import Plan

@@ -281,7 +281,7 @@ class Program:
         return sum(bool(level.choices or level.readings) for level in self.levels)
 
     def describe(self, bits: float) -> list[str]:
-        """Return lines of text on the choices and on how shots share states; bits: see `kraus.entropy`."""
+        """Return lines of text on the choices and on how shots share states; bits: see `choices.entropy`."""
         early, asked = len(self.early), len(self.choices) - len(self.early)
         lines = []
         if early:

@@ -19,10 +19,10 @@ from numpy.typing import NDArray
 from qsim_ex import thresholds
 from qsim_ex.circuit.classical import as_bits, evaluate
 from qsim_ex.circuit.noise.readout import matrix_of
+from qsim_ex.observe.expectation import density_of, strings_of
 from qsim_ex.observe.readout import read_value
 from qsim_ex.placement.base import States
-from qsim_ex.program.choices import Choice, Reading, value_of
-from qsim_ex.program.kraus import Kraus, density_of, strings_of
+from qsim_ex.program.choices import Choice, Kraus, Reading, value_of
 from qsim_ex.program.program import BranchPoint
 from qsim_ex.run.branches import Branches, uniforms
 from qsim_ex.run.request import BatchInputs

@@ -13,8 +13,7 @@ from numpy.typing import NDArray
 from qsim_ex.circuit.ops import SetState
 from qsim_ex.observe.sampling import uniforms_of
 from qsim_ex.placement.index_bits import move_bits
-from qsim_ex.program.choices import Choice, Conditioned
-from qsim_ex.program.kraus import Kraus
+from qsim_ex.program.choices import Choice, Conditioned, Kraus
 from qsim_ex.program.program import Program, Segment
 from qsim_ex.run.request import BatchInputs
 

@@ -29,7 +29,7 @@ from qsim_ex.run.request import BatchInputs, Request, WorkUnit
 if TYPE_CHECKING:
     from qsim_ex.observe import saved as saved_reader
     from qsim_ex.run import records as branch_records
-    from qsim_ex.run import saved_rows, saving
+    from qsim_ex.run import saved_rows, saved_values
     from qsim_ex.run.records import RecordsSoFar
     from qsim_ex.run.saved_values import SavedValues
     from qsim_ex.steps.plan import Plan
@@ -37,7 +37,7 @@ else:
     saved_reader = later("qsim_ex.observe.saved")
     branch_records = later("qsim_ex.run.records")
     saved_rows = later("qsim_ex.run.saved_rows")
-    saving = later("qsim_ex.run.saving")
+    saved_values = later("qsim_ex.run.saved_values")
 
 _NO_VALUES = np.zeros((0, 0), dtype=np.complex128), np.zeros(0)
 
@@ -106,7 +106,7 @@ class Collector:
             masks=masks,
             measures=bool(program.measured),
             packed=None if shots is None else np.zeros((count, shots, width), dtype=np.uint8),
-            saves=saving.collected_saves(circuit, program, request, count, where, options) if program.saves else {},
+            saves=saved_values.collected(circuit, program, request, count, where, options) if program.saves else {},
             sums=np.zeros((count, observables), dtype=np.complex128),
             squares=np.zeros((count, observables)),
             threads=threads,

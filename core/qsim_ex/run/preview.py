@@ -26,8 +26,8 @@ from qsim_ex.planning.explain import explain as explain_plan
 from qsim_ex.planning.explain import predicted_runs
 from qsim_ex.planning.form import TOLERANCE, begun
 from qsim_ex.precision import PRECISIONS
+from qsim_ex.program.choices import entropy
 from qsim_ex.program.divide import program_of
-from qsim_ex.program.kraus import entropy
 from qsim_ex.program.program import Program
 from qsim_ex.program.separate import separation_of
 from qsim_ex.program.separation import Separation

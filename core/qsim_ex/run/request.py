@@ -20,8 +20,7 @@ from qsim_ex.circuit.parameters.bindings import Bindings
 from qsim_ex.circuit.saves import SAVE_KINDS, Save
 from qsim_ex.errors import CircuitError, MeasurementError, NotSupported, OptionError, WireError
 from qsim_ex.observe.readout import key_of
-from qsim_ex.program.choices import Choice, Reading
-from qsim_ex.program.kraus import Kraus, channels_of, every_kraus
+from qsim_ex.program.choices import Choice, Kraus, Reading, channels_of, every_kraus
 from qsim_ex.program.program import Program
 
 if TYPE_CHECKING:

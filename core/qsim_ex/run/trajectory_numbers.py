@@ -15,7 +15,7 @@ from qsim_ex.circuit.noise.readout import ReadoutErrors, matrix_of
 from qsim_ex.circuit.parameters.bindings import Operands
 from qsim_ex.kernels.cpu.trajectories import TrajectoryTables
 from qsim_ex.observe.readout import read_ends
-from qsim_ex.program.kraus import Kraus, channels_of
+from qsim_ex.program.choices import Kraus, channels_of
 from qsim_ex.program.program import Program
 from qsim_ex.run.request import BatchInputs
 from qsim_ex.run.trajectory_tables import (

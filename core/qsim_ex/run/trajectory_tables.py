@@ -15,8 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from qsim_ex.circuit.ops import ALWAYS, Initialize, Op, Permutation
-from qsim_ex.program.choices import Choice, Conditioned, Reading
-from qsim_ex.program.kraus import channels_of
+from qsim_ex.program.choices import Choice, Conditioned, Reading, channels_of
 from qsim_ex.program.program import Program, Work
 
 Integers = NDArray[np.int64]

@@ -14,7 +14,7 @@ from qsim_ex.execution.progress import Ticker
 from qsim_ex.kernels.interrupts import uninterrupted
 from qsim_ex.later import later
 from qsim_ex.observe.sampling import STEP
-from qsim_ex.program.kraus import entropy
+from qsim_ex.program.choices import entropy
 from qsim_ex.program.program import Program
 from qsim_ex.run.branches import Branches, first_branches
 from qsim_ex.run.collects import Collects

@@ -15,8 +15,9 @@ from support.together import together
 
 from qsim_ex.comm.descriptors import fetched
 from qsim_ex.comm.loopback import Loopback
-from qsim_ex.devices.cpu import buffers, shared
+from qsim_ex.devices.cpu import shared
 from qsim_ex.devices.cpu.device import CpuDevice
+from qsim_ex.devices.memory import HUGE
 from qsim_ex.errors import DeviceError
 from qsim_ex.placement.exchange.schedule import Part
 from qsim_ex.placement.ranks.ranks import Ranks
@@ -83,7 +84,7 @@ def test_another_process_writes_to_it() -> None:
     given = CpuDevice(2).allocate_shared(COUNT, np.complex128)
     assert isinstance(given.handle, int)
     assert (given.kind, given.why) == ("file descriptors", "")
-    assert given.buffer.ctypes.data % buffers.HUGE == 0
+    assert given.buffer.ctypes.data % HUGE == 0
     given.buffer[:] = amplitudes(1)
     context = get_context("spawn")
     mine, theirs = context.Pipe()

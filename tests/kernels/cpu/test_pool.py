@@ -16,7 +16,7 @@ from support.held import Hold
 
 from qsim_ex.circuit.ops import ALWAYS, pattern
 from qsim_ex.devices.cpu.device import CpuDevice
-from qsim_ex.kernels.cpu import copies
+from qsim_ex.kernels.cpu import pool
 from qsim_ex.native.thresholds import Native
 from qsim_ex.steps import Mix, RegisterBlock, Slot, Sweep
 
@@ -66,18 +66,18 @@ def test_a_call_that_runs_out_of_time_goes_on(hold: Hold) -> None:
     for threads in (1, 3):
         np.testing.assert_array_equal(turned(state(), threads=threads), wanted)
         copied = np.empty_like(wanted)
-        copies.copy(copied, wanted, threads)
+        pool.copy(copied, wanted, threads)
         np.testing.assert_array_equal(copied, wanted)
-        copies.clear(copied, threads)
+        pool.clear(copied, threads)
         np.testing.assert_array_equal(copied, zeros)
 
 
 def test_copies_of_any_arrays() -> None:
     """Arrays of other strides and dtypes are copied as NumPy copies them."""
     source, target = state(), np.zeros(1 << NUM_BITS, np.complex64)
-    copies.copy(target, source, 2)
+    pool.copy(target, source, 2)
     np.testing.assert_array_equal(target, source.astype(np.complex64))
-    copies.copy(source[::2], target[::2].astype(np.complex128), 2)
+    pool.copy(source[::2], target[::2].astype(np.complex128), 2)
     np.testing.assert_array_equal(source[::2], target[::2])
 
 
@@ -91,7 +91,7 @@ def test_copies_of_rows(hold: Hold, rows: int, slice_: int) -> None:
     target = np.zeros((rows, 2 * width), np.complex128)
     for threads in (1, 3):
         target[...] = 0
-        copies.copy(target[:, :width], source, threads)
+        pool.copy(target[:, :width], source, threads)
         np.testing.assert_array_equal(target[:, :width], source)
         assert not target[:, width:].any()
 

@@ -14,16 +14,15 @@ from numpy.typing import DTypeLike, NDArray
 
 from qsim_ex import thresholds
 from qsim_ex.circuit.ops import ALWAYS, When, mask_of
-from qsim_ex.devices.cpu import buffers, columns, shared, sums
+from qsim_ex.devices.cpu import columns, shared, sums
 from qsim_ex.devices.cpu.adjoint import CpuAdjoints
 from qsim_ex.devices.cpu.batch import CpuBatches
-from qsim_ex.devices.cpu.host_copies import HostCopies
-from qsim_ex.devices.memory import memory_of_host, require_amplitudes
+from qsim_ex.devices.memory import HostCopies, aligned, memory_of_host, require_amplitudes
 from qsim_ex.devices.sharing import Handle, SharedBuffer, SharesMemory
 from qsim_ex.display.amounts import human
 from qsim_ex.errors import DeviceError, OutOfMemory
 from qsim_ex.kernels import fork, host
-from qsim_ex.kernels.cpu import blocks, copies
+from qsim_ex.kernels.cpu import blocks, pool
 from qsim_ex.kernels.cpu.encoded_plan import EncodedSweeps, run_sweep
 from qsim_ex.later import later
 from qsim_ex.native.library import check_cancelled
@@ -114,10 +113,10 @@ class CpuDevice(HostCopies, CpuBatches, CpuAdjoints, SharesMemory):
         """Return a buffer on a cache line whose contents are undefined; raises `OutOfMemory`."""
         size = STORAGE[np.dtype(dtype)].nbytes(num_amplitudes)
         if size <= thresholds.now.unasked_bytes:
-            return buffers.aligned(size).view(dtype)
+            return aligned(size).view(dtype)
         require_amplitudes(num_amplitudes, np.dtype(dtype))
         try:
-            return buffers.aligned(size).view(dtype)
+            return aligned(size).view(dtype)
         except MemoryError as error:
             raise OutOfMemory(
                 f"the system refused {human(size)}, though {human(host.memory()[0])} seem free; use fewer wires."
@@ -146,17 +145,17 @@ class CpuDevice(HostCopies, CpuBatches, CpuAdjoints, SharesMemory):
     def swap_half(self, mine: Amplitudes, theirs: Amplitudes, half: int) -> None:
         """Swap one half of a view with that of another process, which swaps the other."""
         where = _half(mine.shape, half)
-        copies.swap(mine[where], theirs[where], self.threads)
+        pool.swap(mine[where], theirs[where], self.threads)
         shared.unload(theirs[where])
 
     def pull(self, mine: Amplitudes, theirs: Amplitudes) -> None:
         """Copy a view of another process."""
-        copies.copy(mine, theirs, self.threads)
+        pool.copy(mine, theirs, self.threads)
         shared.unload(theirs)
 
     def set_basis(self, buffer: Amplitudes, index: int) -> None:
         """Set all amplitudes to 0 except the one at `index`, which is 1."""
-        copies.clear(buffer, self.threads)
+        pool.clear(buffer, self.threads)
         buffer[index] = 1
 
     def begin(self, buffer: Amplitudes) -> None:
@@ -165,13 +164,13 @@ class CpuDevice(HostCopies, CpuBatches, CpuAdjoints, SharesMemory):
 
     def write(self, buffer: Amplitudes, start: int, values: NDArray[np.complexfloating]) -> None:
         """Copy amplitudes to ``buffer[start : start + len(values)]``."""
-        copies.copy(buffer[start : start + len(values)], values, self.threads)
+        pool.copy(buffer[start : start + len(values)], values, self.threads)
 
     def read(self, buffer: Amplitudes, start: int, stop: int) -> NDArray[np.complexfloating]:
         """Copy ``buffer[start:stop]`` to a new array."""
         source = buffer[start:stop]
         out = np.empty_like(source)
-        copies.copy(out, source, self.threads)
+        pool.copy(out, source, self.threads)
         return out
 
     def copy(self, to: Amplitudes, source: Amplitudes) -> None:

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from qsim_ex.devices.cpu import buffers
+from qsim_ex.devices.memory import HUGE
 from qsim_ex.kernels.cpu import pool
 from qsim_ex.precision import STORAGE
 
@@ -53,7 +53,7 @@ def make(nbytes: int) -> int:
     file = os.memfd_create("qsim-ex")
     try:
         os.ftruncate(file, _rounded(nbytes))
-        _collapse(_mapped(file, buffers.HUGE))
+        _collapse(_mapped(file, HUGE))
     except BaseException:
         os.close(file)
         raise
@@ -73,9 +73,9 @@ def _mapped(file: int, size: int) -> NDArray[np.uint8]:
     """
     assert _libc is not None
     nbytes = _rounded(size)
-    room = nbytes + buffers.HUGE
+    room = nbytes + HUGE
     reserved = _map(None, room, _NO_ACCESS, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | _NORESERVE, -1)
-    start = reserved + -reserved % buffers.HUGE
+    start = reserved + -reserved % HUGE
     memory: Any = (ctypes.c_char * nbytes).from_address(start)
     weakref.finalize(memory, _unmap, start, reserved, room).atexit = False
     _map(start, nbytes, mmap.PROT_READ | mmap.PROT_WRITE, mmap.MAP_SHARED | _FIXED, file)
@@ -103,7 +103,7 @@ def unload(view: NDArray[np.generic]) -> None:
     first, one = view.ctypes.data, STORAGE[view.dtype].bytes
     last = first + one + sum(step * (count - 1) for step, count in zip(view.strides, view.shape, strict=True))
     if any(start <= first and last <= end for start, end in tuple(_mappings.items())):
-        first -= first % buffers.HUGE
+        first -= first % HUGE
         _libc.madvise(first, _rounded(last - first), mmap.MADV_DONTNEED)
 
 
@@ -129,7 +129,7 @@ def _map(address: int | None, nbytes: int, protection: int, flags: int, file: in
 def _collapse(memory: NDArray[np.uint8]) -> None:
     """Make huge pages of memory from a multiple of their size on; a page that is there already is needed for that."""
     assert _libc is not None
-    memory[:: buffers.HUGE] = 0
+    memory[::HUGE] = 0
     if _libc.madvise(memory.ctypes.data, _rounded(memory.size), _COLLAPSE):
         error = ctypes.get_errno()
         raise OSError(error, f"the system makes no huge pages for shared memory ({os.strerror(error)})")
@@ -137,4 +137,4 @@ def _collapse(memory: NDArray[np.uint8]) -> None:
 
 def _rounded(nbytes: int) -> int:
     """Return a size rounded up to whole huge pages."""
-    return -(-nbytes // buffers.HUGE) * buffers.HUGE
+    return -(-nbytes // HUGE) * HUGE

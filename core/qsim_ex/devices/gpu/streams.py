@@ -2,23 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from qsim_ex.devices import pinned
 from qsim_ex.devices.base import Buffer, Copies, CopyQueue
-from qsim_ex.devices.memory import pageable
+from qsim_ex.devices.memory import HostCopies, pageable
 from qsim_ex.kernels.cuda.cupy_runtime import CupyRuntime
 from qsim_ex.kernels.cuda.runtime import Runtime
-from qsim_ex.later import later
 from qsim_ex.precision import STORAGE, Amplitudes
-
-if TYPE_CHECKING:
-    from qsim_ex.devices.cpu import host_copies
-else:
-    host_copies = later("qsim_ex.devices.cpu.host_copies")
 
 
 class CudaCopyQueue:
@@ -120,7 +114,7 @@ def copies_of(runtime: Runtime) -> Copies:
     """Return the object that makes a GPU's copy queues; an emulated GPU works in host memory."""
     if isinstance(runtime, CupyRuntime):
         return CudaCopies(runtime)
-    return host_copies.HostCopies()
+    return HostCopies()
 
 
 def _event(cupy: Any, device: Any, stream: Any) -> Any:

@@ -1,6 +1,6 @@
-"""The threads of the CPU device for work in Python. It is divided into chunks of bounded time, so that Ctrl-C works.
+"""The threads of the CPU device for work in Python and for copies of amplitudes, core/native/base/memory.cpp.
 
-Kernels have threads of their own (`core/native/base/pool.hpp`).
+Work is divided into chunks of bounded time, so that Ctrl-C works; kernels have threads of their own (base/pool.hpp).
 """
 
 from __future__ import annotations
@@ -15,6 +15,8 @@ from qsim_ex import thresholds
 from qsim_ex.kernels import host
 from qsim_ex.kernels.interrupts import uninterrupted
 from qsim_ex.native import library
+from qsim_ex.native.library import function
+from qsim_ex.precision import Amplitudes
 
 
 @lru_cache(maxsize=1)
@@ -86,3 +88,58 @@ def in_ranges(call: Callable[..., int], *given: object, size: int, each: int, th
     while chunk := call(*given, size, each, chunk, threads, thresholds.now.native.slice_microseconds):
         if chunk == library.REFUSED:
             raise library.refusal(call)
+
+
+def copy(target: Amplitudes, source: Amplitudes, threads: int) -> None:
+    """Overwrite `target` with `source`; what is no memory of one dtype with contiguous rows is left to NumPy."""
+    if target.dtype != source.dtype or not (target.flags.c_contiguous and source.flags.c_contiguous):
+        if (
+            target.ndim == 2
+            and target.dtype == source.dtype
+            and target.shape == source.shape
+            and _in_rows(target, source)
+        ):
+            _copy_rows(target, source, threads)
+        else:
+            target[:] = source
+        return
+    run = function("copy")
+    where = target.ctypes.data, source.ctypes.data, target.nbytes
+    chunk, threads = 0, worth(target.size, threads)
+    while chunk := run(*where, chunk, threads, thresholds.now.native.slice_microseconds):
+        pass
+
+
+def _in_rows(*views: Amplitudes) -> bool:
+    """Return whether the rows of some views are contiguous, and follow each other."""
+    return all(view.strides[1] == view.itemsize and view.strides[0] >= view.itemsize * view.shape[1] for view in views)
+
+
+def _copy_rows(target: Amplitudes, source: Amplitudes, threads: int) -> None:
+    """Overwrite a view [rows, k] of contiguous rows with another one."""
+    run = function("copy_rows")
+    rows, width = target.shape
+    where = target.ctypes.data, source.ctypes.data, rows, width * target.itemsize, target.strides[0], source.strides[0]
+    chunk, threads = 0, worth(target.size, threads)
+    while target.size and (chunk := run(*where, chunk, threads, thresholds.now.native.slice_microseconds)):
+        pass
+
+
+def clear(target: Amplitudes, threads: int) -> None:
+    """Write zeros to contiguous memory."""
+    run = function("clear")
+    where = target.ctypes.data, target.nbytes
+    chunk, threads = 0, worth(target.size, threads)
+    while chunk := run(*where, chunk, threads, thresholds.now.native.slice_microseconds):
+        pass
+
+
+def swap(mine: Amplitudes, theirs: Amplitudes, threads: int) -> None:
+    """Swap two views that do not overlap, of one shape and one stride: [k] contiguous, or [rows, k] of such rows."""
+    rows, width = (1, mine.size) if mine.ndim == 1 else mine.shape
+    run = function("swap")
+    stride = mine.strides[0] if mine.ndim == 2 else mine.nbytes
+    where = mine.ctypes.data, theirs.ctypes.data, rows, width * mine.itemsize, stride
+    chunk, threads = 0, worth(mine.size, threads)
+    while mine.size and (chunk := run(*where, chunk, threads, thresholds.now.native.slice_microseconds)):
+        pass

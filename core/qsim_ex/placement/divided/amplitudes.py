@@ -14,8 +14,7 @@ from qsim_ex.circuit.ops import ALWAYS, When
 from qsim_ex.placement import index_bits as at
 from qsim_ex.placement.base import Pieces
 from qsim_ex.placement.divided import near as one
-from qsim_ex.placement.divided.near import NearSubState
-from qsim_ex.placement.divided.visited import Visited
+from qsim_ex.placement.divided.near import NearSubState, Visited
 from qsim_ex.precision import Amplitudes
 from qsim_ex.steps.layout import Layout
 

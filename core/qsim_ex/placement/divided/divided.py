@@ -20,12 +20,11 @@ from qsim_ex.circuit.ops import ALWAYS, When
 from qsim_ex.devices.base import Buffer, Device
 from qsim_ex.errors import NotSupported, PlanError, StateError
 from qsim_ex.placement.base import NormCheck, Pieces, Placement
-from qsim_ex.placement.deployment import Deployment
-from qsim_ex.placement.divided import amplitudes, sums, visited
+from qsim_ex.placement.deployment import Deployment, MemoryNeeds
+from qsim_ex.placement.divided import amplitudes, near, sums
 from qsim_ex.placement.divided.near import NearSubState, Wanted
 from qsim_ex.placement.executor import check_norm
 from qsim_ex.placement.overlap import overlap
-from qsim_ex.placement.request import MemoryNeeds
 from qsim_ex.precision import AmplitudeDtype, Amplitudes
 from qsim_ex.steps.layout import Layout, Levels
 from qsim_ex.steps.plan import Plan
@@ -245,7 +244,7 @@ class Divided(ABC):
     def searched_bits(self, shots: int) -> int:
         """Return the number of wires that the device prefers, but no more than can be near together."""
         most = self.devices[0].searched_bits(self.num_wires, shots)
-        return next(count for count in range(most, -1, -1) if visited.fits(self, range(count)))
+        return next(count for count in range(most, -1, -1) if near.fits(self, range(count)))
 
     def search(
         self, wires: Sequence[int], prefixes: NDArray[np.int64], runs: NDArray[np.int64], targets: NDArray[np.float64]
@@ -255,7 +254,7 @@ class Divided(ABC):
         prefixes: values of all other wires, shifted to their bits in a basis value; one for each run.
         One visit, of the parts that hold the prefixes. One process finds a target, all others find no bit of it.
         """
-        places, value = visited.unknown_wires(self, wires)
+        places, value = near.unknown_wires(self, wires)
         return self.total(sums.search(self, wires, (places, value), prefixes, runs, targets)) | value
 
     def paulis(self, parts: Sequence[tuple[int, Sequence[int]]]) -> list[NDArray[np.complex128]]:

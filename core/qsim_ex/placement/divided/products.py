@@ -20,8 +20,7 @@ from qsim_ex.errors import NotSupported
 from qsim_ex.placement import index_bits as at
 from qsim_ex.placement.divided import near as one
 from qsim_ex.placement.divided import strings
-from qsim_ex.placement.divided.near import NearSubState
-from qsim_ex.placement.divided.visited import Visited, brought, fits
+from qsim_ex.placement.divided.near import NearSubState, Visited, brought, fits
 
 Strings = Sequence[tuple[int, complex]]
 """Strings of one X-part: the Z-part of each, a mask of wires, and its coefficient behind both."""

@@ -17,8 +17,7 @@ from qsim_ex.errors import NotSupported
 from qsim_ex.placement import index_bits as at
 from qsim_ex.placement.divided import near as one
 from qsim_ex.placement.divided import strings
-from qsim_ex.placement.divided.near import NearSubState
-from qsim_ex.placement.divided.visited import Visited, brought, fits, unknown_wires, visit_with
+from qsim_ex.placement.divided.near import NearSubState, Visited, brought, fits, unknown_wires, visit_with
 from qsim_ex.placement.index_bits import move_bits
 from qsim_ex.placement.overlap import dot
 from qsim_ex.steps.layout import Layout
@@ -51,7 +50,7 @@ def search(
 ) -> NDArray[np.int64]:
     """Return for each target that lies here the bits of its value of `wires` that are not known; 0 for all others.
 
-    opened: the places of the wires with unknown bits, and the known bits (`visited.unknown_wires`).
+    opened: the places of the wires with unknown bits, and the known bits (`near.unknown_wires`).
     """
     places, value = opened
     given = at.held(ALWAYS, wires, value).value

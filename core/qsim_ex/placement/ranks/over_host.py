@@ -22,7 +22,7 @@ from qsim_ex.devices.base import Buffer, Device
 from qsim_ex.devices.peering import Link, link
 from qsim_ex.errors import InvalidInput, OptionError, OutOfMemory
 from qsim_ex.placement import peers_over_host
-from qsim_ex.placement.deployment import Deployment
+from qsim_ex.placement.deployment import Deployment, Limits, MemoryNeeds, StateRequest
 from qsim_ex.placement.divided import exchanged
 from qsim_ex.placement.exchange.links import Links, PeerBuffer
 from qsim_ex.placement.exchange.lockstep import shares_of
@@ -31,7 +31,6 @@ from qsim_ex.placement.exchange.schedule import Swaps, amplitudes_sent, schedule
 from qsim_ex.placement.index_bits import move_bits
 from qsim_ex.placement.ranks import spread as ranks_spread
 from qsim_ex.placement.ranks.ranks import NO_LINKS, Ranks
-from qsim_ex.placement.request import Limits, MemoryNeeds, StateRequest
 from qsim_ex.placement.windows.arrivals import Arrivals
 from qsim_ex.placement.windows.home import CARRIED_BYTES, HomeWindows, course_of, ticks_of
 from qsim_ex.placement.wires import narrowed

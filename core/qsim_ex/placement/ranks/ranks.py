@@ -21,7 +21,7 @@ from qsim_ex.devices.memory import state_bytes
 from qsim_ex.devices.peering import Link, link
 from qsim_ex.display.amounts import human
 from qsim_ex.errors import InvalidInput, NotSupported, OutOfMemory
-from qsim_ex.placement.deployment import Deployment
+from qsim_ex.placement.deployment import Deployment, Limits, MemoryNeeds, StateRequest
 from qsim_ex.placement.divided import amplitudes, exchanged
 from qsim_ex.placement.divided.divided import Divided
 from qsim_ex.placement.divided.near import NearSubState
@@ -31,7 +31,6 @@ from qsim_ex.placement.exchange.links import PeerBuffer, synchronize
 from qsim_ex.placement.exchange.links import staging as links_staging
 from qsim_ex.placement.exchange.messages import staging
 from qsim_ex.placement.exchange.schedule import Swaps, amplitudes_sent, schedule, sources
-from qsim_ex.placement.request import Limits, MemoryNeeds, StateRequest
 from qsim_ex.placement.wires import narrowed
 from qsim_ex.precision import STORAGE, AmplitudeDtype, Amplitudes, Storage
 from qsim_ex.steps.layout import Layout, Levels

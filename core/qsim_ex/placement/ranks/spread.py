@@ -17,16 +17,15 @@ from qsim_ex.comm import neighbours
 from qsim_ex.comm.protocol import Communicator
 from qsim_ex.errors import InvalidInput, OutOfMemory, PlanError
 from qsim_ex.placement import index_bits as at
+from qsim_ex.placement.deployment import Limits, MemoryNeeds
 from qsim_ex.placement.divided import exchanged
 from qsim_ex.placement.divided.divided import Divided
-from qsim_ex.placement.divided.near import NearSubState, Wanted, every
-from qsim_ex.placement.divided.visited import bits_near
+from qsim_ex.placement.divided.near import NearSubState, Wanted, bits_near, every
 from qsim_ex.placement.exchange.mapped import MappedMemory
 from qsim_ex.placement.exchange.schedule import Swaps, amplitudes_sent, sources
 from qsim_ex.placement.exchange.slice_trades import SliceTrades, staging, trades_of
 from qsim_ex.placement.migrated import Migrated
 from qsim_ex.placement.ranks.ranks import Ranks
-from qsim_ex.placement.request import Limits, MemoryNeeds
 from qsim_ex.placement.windows.window import MigratedMemory, Window, room
 from qsim_ex.placement.wires import narrowed
 from qsim_ex.precision import STORAGE, AmplitudeDtype

@@ -22,9 +22,8 @@ from qsim_ex.circuit.structure import Structure
 from qsim_ex.errors import NotSupported, OptionError
 from qsim_ex.observe.seeding import fresh_seeds, given_seeds, may_be_divided
 from qsim_ex.options import Options
-from qsim_ex.program.choices import Choice, GatheredOperands
+from qsim_ex.program.choices import Choice, GatheredOperands, Kraus
 from qsim_ex.program.divide import program_of
-from qsim_ex.program.kraus import Kraus
 from qsim_ex.program.program import Program, Segment
 from qsim_ex.run.branches import Branches, first_branches
 from qsim_ex.run.gradients.targets import Complex, Rows

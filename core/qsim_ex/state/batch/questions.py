@@ -15,11 +15,11 @@ from qsim_ex.devices.base import Buffer
 from qsim_ex.devices.memory import state_bytes
 from qsim_ex.errors import MatrixError, NotSupported
 from qsim_ex.observe import expectation, sampling, seeding
+from qsim_ex.observe.expectation import density_of, strings_of
 from qsim_ex.options import Options
 from qsim_ex.placement.batch import Batch
 from qsim_ex.placement.index_bits import pack, unpack
 from qsim_ex.precision import STORAGE, Amplitudes
-from qsim_ex.program.kraus import density_of, strings_of
 from qsim_ex.state import basis
 from qsim_ex.state.memory_owner import MemoryOwner
 from qsim_ex.steps.index_map import IndexMap
