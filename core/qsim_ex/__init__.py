@@ -9,137 +9,86 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from qsim_ex import errors, reference
-    from qsim_ex.circuit.builder import CircuitBuilder
-    from qsim_ex.circuit.circuit import Circuit
-    from qsim_ex.circuit.classical import Expression
-    from qsim_ex.circuit.noise.channels import (
-        amplitude_damping,
-        bit_flip,
-        depolarizing,
-        mixed_unitary,
-        pauli_channel,
-        phase_damping,
-        phase_flip,
-        reset_channel,
-        thermal_relaxation,
-        uniform_pauli,
-    )
-    from qsim_ex.circuit.noise.leakage import heralded_loss, leakage
-    from qsim_ex.circuit.noise.lindblad import pauli_lindblad
-    from qsim_ex.circuit.noise.model import NoiseModel, NoisyBuilder
-    from qsim_ex.circuit.noise.readout import ReadoutError, confusion
-    from qsim_ex.circuit.observables import PauliString, PauliSum
-    from qsim_ex.circuit.parameters.bindings import Bindings
-    from qsim_ex.circuit.parameters.sweep import ParameterSweepBuilder
-    from qsim_ex.comm.workers import share_gpus
-    from qsim_ex.deployment.elsewhere import Cluster
-    from qsim_ex.execution.job_checkpoint import JobCheckpoint
-    from qsim_ex.kernels.interrupts import uninterrupted
-    from qsim_ex.observe.readout import apply_readout
-    from qsim_ex.options import Checkpoint, Options, Progress
-    from qsim_ex.result import BatchResult, Result
-    from qsim_ex.run.gradients.results import Gradient, Overlap, VectorJacobianProduct
-    from qsim_ex.simulator import Simulator
-    from qsim_ex.state.batch.vector import BatchedStateVector
-    from qsim_ex.state.density_matrix import DensityMatrix
-    from qsim_ex.state.vector import StateVector
+    from qsim_ex import errors as errors
+    from qsim_ex import reference as reference
+    from qsim_ex.circuit.builder import CircuitBuilder as CircuitBuilder
+    from qsim_ex.circuit.circuit import Circuit as Circuit
+    from qsim_ex.circuit.classical import Expression as Expression
+    from qsim_ex.circuit.noise.channels import amplitude_damping as amplitude_damping
+    from qsim_ex.circuit.noise.channels import bit_flip as bit_flip
+    from qsim_ex.circuit.noise.channels import depolarizing as depolarizing
+    from qsim_ex.circuit.noise.channels import mixed_unitary as mixed_unitary
+    from qsim_ex.circuit.noise.channels import pauli_channel as pauli_channel
+    from qsim_ex.circuit.noise.channels import phase_damping as phase_damping
+    from qsim_ex.circuit.noise.channels import phase_flip as phase_flip
+    from qsim_ex.circuit.noise.channels import reset_channel as reset_channel
+    from qsim_ex.circuit.noise.channels import thermal_relaxation as thermal_relaxation
+    from qsim_ex.circuit.noise.channels import uniform_pauli as uniform_pauli
+    from qsim_ex.circuit.noise.leakage import heralded_loss as heralded_loss
+    from qsim_ex.circuit.noise.leakage import leakage as leakage
+    from qsim_ex.circuit.noise.lindblad import pauli_lindblad as pauli_lindblad
+    from qsim_ex.circuit.noise.model import NoiseModel as NoiseModel
+    from qsim_ex.circuit.noise.model import NoisyBuilder as NoisyBuilder
+    from qsim_ex.circuit.noise.readout import ReadoutError as ReadoutError
+    from qsim_ex.circuit.noise.readout import confusion as confusion
+    from qsim_ex.circuit.observables import PauliString as PauliString
+    from qsim_ex.circuit.observables import PauliSum as PauliSum
+    from qsim_ex.circuit.parameters.bindings import Bindings as Bindings
+    from qsim_ex.circuit.parameters.sweep import ParameterSweepBuilder as ParameterSweepBuilder
+    from qsim_ex.comm.workers import share_gpus as share_gpus
+    from qsim_ex.deployment.elsewhere import Cluster as Cluster
+    from qsim_ex.execution.job_checkpoint import JobCheckpoint as JobCheckpoint
+    from qsim_ex.kernels.interrupts import uninterrupted as uninterrupted
+    from qsim_ex.observe.readout import apply_readout as apply_readout
+    from qsim_ex.options import Checkpoint as Checkpoint
+    from qsim_ex.options import Options as Options
+    from qsim_ex.options import Progress as Progress
+    from qsim_ex.result import BatchResult as BatchResult
+    from qsim_ex.result import Result as Result
+    from qsim_ex.run.gradients.results import Gradient as Gradient
+    from qsim_ex.run.gradients.results import Overlap as Overlap
+    from qsim_ex.run.gradients.results import VectorJacobianProduct as VectorJacobianProduct
+    from qsim_ex.simulator import Simulator as Simulator
+    from qsim_ex.state.batch.vector import BatchedStateVector as BatchedStateVector
+    from qsim_ex.state.density_matrix import DensityMatrix as DensityMatrix
+    from qsim_ex.state.vector import StateVector as StateVector
 
     __version__: str
 
-_HOMES = {
-    "BatchResult": "qsim_ex.result",
-    "BatchedStateVector": "qsim_ex.state.batch.vector",
-    "Bindings": "qsim_ex.circuit.parameters.bindings",
-    "Checkpoint": "qsim_ex.options",
-    "Circuit": "qsim_ex.circuit.circuit",
-    "CircuitBuilder": "qsim_ex.circuit.builder",
-    "Cluster": "qsim_ex.deployment.elsewhere",
-    "DensityMatrix": "qsim_ex.state.density_matrix",
-    "Expression": "qsim_ex.circuit.classical",
-    "Gradient": "qsim_ex.run.gradients.results",
-    "JobCheckpoint": "qsim_ex.execution.job_checkpoint",
-    "NoiseModel": "qsim_ex.circuit.noise.model",
-    "NoisyBuilder": "qsim_ex.circuit.noise.model",
-    "Options": "qsim_ex.options",
-    "Overlap": "qsim_ex.run.gradients.results",
-    "ParameterSweepBuilder": "qsim_ex.circuit.parameters.sweep",
-    "PauliString": "qsim_ex.circuit.observables",
-    "PauliSum": "qsim_ex.circuit.observables",
-    "Progress": "qsim_ex.options",
-    "ReadoutError": "qsim_ex.circuit.noise.readout",
-    "Result": "qsim_ex.result",
-    "Simulator": "qsim_ex.simulator",
-    "StateVector": "qsim_ex.state.vector",
-    "VectorJacobianProduct": "qsim_ex.run.gradients.results",
-    "amplitude_damping": "qsim_ex.circuit.noise.channels",
-    "apply_readout": "qsim_ex.observe.readout",
-    "bit_flip": "qsim_ex.circuit.noise.channels",
-    "confusion": "qsim_ex.circuit.noise.readout",
-    "depolarizing": "qsim_ex.circuit.noise.channels",
-    "heralded_loss": "qsim_ex.circuit.noise.leakage",
-    "leakage": "qsim_ex.circuit.noise.leakage",
-    "mixed_unitary": "qsim_ex.circuit.noise.channels",
-    "pauli_channel": "qsim_ex.circuit.noise.channels",
-    "pauli_lindblad": "qsim_ex.circuit.noise.lindblad",
-    "phase_damping": "qsim_ex.circuit.noise.channels",
-    "phase_flip": "qsim_ex.circuit.noise.channels",
-    "reset_channel": "qsim_ex.circuit.noise.channels",
-    "share_gpus": "qsim_ex.comm.workers",
-    "thermal_relaxation": "qsim_ex.circuit.noise.channels",
-    "uniform_pauli": "qsim_ex.circuit.noise.channels",
-    "uninterrupted": "qsim_ex.kernels.interrupts",
+_NAMES = {
+    "qsim_ex.circuit.builder": "CircuitBuilder",
+    "qsim_ex.circuit.circuit": "Circuit",
+    "qsim_ex.circuit.classical": "Expression",
+    "qsim_ex.circuit.noise.channels": "amplitude_damping bit_flip depolarizing mixed_unitary pauli_channel "
+    "phase_damping phase_flip reset_channel thermal_relaxation uniform_pauli",
+    "qsim_ex.circuit.noise.leakage": "heralded_loss leakage",
+    "qsim_ex.circuit.noise.lindblad": "pauli_lindblad",
+    "qsim_ex.circuit.noise.model": "NoiseModel NoisyBuilder",
+    "qsim_ex.circuit.noise.readout": "ReadoutError confusion",
+    "qsim_ex.circuit.observables": "PauliString PauliSum",
+    "qsim_ex.circuit.parameters.bindings": "Bindings",
+    "qsim_ex.circuit.parameters.sweep": "ParameterSweepBuilder",
+    "qsim_ex.comm.workers": "share_gpus",
+    "qsim_ex.deployment.elsewhere": "Cluster",
+    "qsim_ex.execution.job_checkpoint": "JobCheckpoint",
+    "qsim_ex.kernels.interrupts": "uninterrupted",
+    "qsim_ex.observe.readout": "apply_readout",
+    "qsim_ex.options": "Checkpoint Options Progress",
+    "qsim_ex.result": "BatchResult Result",
+    "qsim_ex.run.gradients.results": "Gradient Overlap VectorJacobianProduct",
+    "qsim_ex.simulator": "Simulator",
+    "qsim_ex.state.batch.vector": "BatchedStateVector",
+    "qsim_ex.state.density_matrix": "DensityMatrix",
+    "qsim_ex.state.vector": "StateVector",
 }
-"""The module of each public name."""
+"""The public names of each module."""
+
+_HOMES = {name: module for module, names in _NAMES.items() for name in names.split()}
 
 _MODULES = ("errors", "reference")
 """Modules that are public as a whole."""
 
-__all__ = [
-    "BatchResult",
-    "BatchedStateVector",
-    "Bindings",
-    "Checkpoint",
-    "Circuit",
-    "CircuitBuilder",
-    "Cluster",
-    "DensityMatrix",
-    "Expression",
-    "Gradient",
-    "JobCheckpoint",
-    "NoiseModel",
-    "NoisyBuilder",
-    "Options",
-    "Overlap",
-    "ParameterSweepBuilder",
-    "PauliString",
-    "PauliSum",
-    "Progress",
-    "ReadoutError",
-    "Result",
-    "Simulator",
-    "StateVector",
-    "VectorJacobianProduct",
-    "amplitude_damping",
-    "apply_readout",
-    "bit_flip",
-    "confusion",
-    "depolarizing",
-    "errors",
-    "heralded_loss",
-    "leakage",
-    "mixed_unitary",
-    "pauli_channel",
-    "pauli_lindblad",
-    "phase_damping",
-    "phase_flip",
-    "reference",
-    "reset_channel",
-    "share_gpus",
-    "thermal_relaxation",
-    "uniform_pauli",
-    "uninterrupted",
-]
+__all__ = [*_HOMES, *_MODULES]  # noqa: PLE0604  (all of these are strings)
 
 
 def __getattr__(name: str) -> Any:

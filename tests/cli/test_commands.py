@@ -15,10 +15,10 @@ from qsim_ex.cli.machine import Driver, Gpu
 from qsim_ex.cli.report import BAD_INPUT, BUG, CHECK_FAILED, NOT_POSSIBLE
 from qsim_ex.comm import launcher
 from qsim_ex.comm.connection import connected
-from qsim_ex.comm.loopback import loopback
 from qsim_ex.errors import DeviceError, MissingPackage
 from qsim_ex.kernels.cuda.compile import shipped
 from qsim_ex.options.network import Layer
+from tools.loopback import loopback
 
 HONEST = "honest=support.frontends:honest"
 

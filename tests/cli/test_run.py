@@ -11,7 +11,7 @@ from support.paths import DATA
 
 from qsim_ex.cli.report import BAD_INPUT, NOT_POSSIBLE
 from qsim_ex.comm import connection
-from qsim_ex.comm.loopback import loopback
+from tools.loopback import loopback
 
 pytest.importorskip("qiskit_qasm3_import", reason="OpenQASM is read through Qiskit")
 

@@ -11,8 +11,8 @@ from support.together import together
 from qsim_ex import CircuitBuilder, Simulator, StateVector
 from qsim_ex.comm.agreed import Asking, Opened
 from qsim_ex.comm.connection import connected, renew
-from qsim_ex.comm.loopback import Loopback
 from qsim_ex.errors import CommunicationError
+from tools.loopback import Loopback
 
 WIRES = 4
 

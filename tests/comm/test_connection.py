@@ -9,8 +9,8 @@ import pytest
 from qsim_ex.comm import connection, launcher
 from qsim_ex.comm.connection import LARGE, connected, planned, ranks_of
 from qsim_ex.comm.launcher import Launched, launched
-from qsim_ex.comm.loopback import loopback
 from qsim_ex.errors import CommunicationError
+from tools.loopback import loopback
 
 VARIABLES = ("OMPI_COMM_WORLD", "PMI", "MV2_COMM_WORLD", "SLURM_STEP_NUM_TASKS", "SLURM_PROCID", "PMIX")
 

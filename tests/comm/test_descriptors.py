@@ -14,7 +14,7 @@ from support.together import together
 
 from qsim_ex.comm import descriptors
 from qsim_ex.comm.descriptors import PIDFD, SOCKET, Passed, close, fetched, passed
-from qsim_ex.comm.loopback import Loopback
+from tools.loopback import Loopback
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "memfd_create"), reason="this system has no files without a name")
 

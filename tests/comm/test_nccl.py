@@ -11,9 +11,9 @@ from support.gpus import gpu_missing
 from support.together import together
 
 from qsim_ex.comm import nccl
-from qsim_ex.comm.loopback import Loopback, loopback
 from qsim_ex.comm.nccl import NcclRanks, _Offer, ranks_with_nccl
 from qsim_ex.errors import CommunicationError
+from tools.loopback import Loopback, loopback
 
 
 class Group:

@@ -8,8 +8,8 @@ import pytest
 from support.together import together
 
 from qsim_ex.comm import neighbours
-from qsim_ex.comm.loopback import Loopback
 from qsim_ex.comm.neighbours import Seats, layers_of_ranks, place, seated, seats_of
+from tools.loopback import Loopback
 
 
 def at(*places: str) -> list[tuple[str, str]]:

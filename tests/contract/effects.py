@@ -13,10 +13,10 @@ from contract.entries import SHOTS, WIRES, Entry, Seen
 from support.gpus import gpu_missing
 
 from qsim_ex.comm.connection import connected
-from qsim_ex.comm.loopback import loopback
 from qsim_ex.devices.cpu.device import CpuDevice
 from qsim_ex.errors import CommunicationError, DeviceError, OutOfMemory
 from qsim_ex.options import Progress
+from tools.loopback import loopback
 
 CPU = {"device": "cpu"}
 WINDOWS = {"device": "cpu", "device_wires": 4}

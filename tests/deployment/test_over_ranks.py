@@ -11,12 +11,12 @@ from support.together import together
 
 from qsim_ex import CircuitBuilder, Simulator
 from qsim_ex.comm.connection import connected
-from qsim_ex.comm.loopback import Loopback
 from qsim_ex.deployment.assign import assign
 from qsim_ex.deployment.assignment import Assignment
 from qsim_ex.devices import discover
 from qsim_ex.errors import CommunicationError, OptionError, OutOfMemory
 from qsim_ex.options import Options
+from tools.loopback import Loopback
 
 
 class PlainGpu(PlainDevice):

@@ -14,10 +14,10 @@ import pytest
 from support.held import Hold
 
 from qsim_ex import CircuitBuilder, Simulator, StateVector
-from qsim_ex.comm.loopback import loopback
 from qsim_ex.execution.job_checkpoint import JobCheckpoint
 from qsim_ex.files import saved_by_ranks, saved_state
 from qsim_ex.kernels.cuda.compile import compilation
+from tools.loopback import loopback
 
 WIRES = 8
 

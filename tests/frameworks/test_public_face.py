@@ -29,7 +29,7 @@ def test_other_names_are_refused() -> None:
 
 def test_modules_do_not_hide_names() -> None:
     """A module of the package never stands where a function of the same name is looked for."""
-    for module in ("binding_group", "job_runs", "observable_group", "parameter_columns"):
+    for module in ("binding_group", "observable_group", "parameter_columns"):
         importlib.import_module(f"qsim_ex.frameworks.{module}")
         assert module not in frameworks.__all__
 

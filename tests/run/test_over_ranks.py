@@ -7,10 +7,10 @@ import pytest
 from qsim_ex import CircuitBuilder, Options
 from qsim_ex.comm import connection, launcher
 from qsim_ex.comm.launcher import Launched
-from qsim_ex.comm.loopback import loopback
 from qsim_ex.errors import MissingPackage
 from qsim_ex.run.over_ranks import quiet, with_agreed_seeds
 from qsim_ex.run.pipeline import BatchCall
+from tools.loopback import loopback
 
 
 def call(**options: object) -> BatchCall:

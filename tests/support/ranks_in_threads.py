@@ -20,7 +20,6 @@ from typing import Any
 import numpy as np
 
 from qsim_ex import thresholds
-from qsim_ex.comm.loopback import loopback
 from qsim_ex.comm.protocol import Communicator
 from qsim_ex.devices.base import Device
 from qsim_ex.errors import CommunicationError, InvalidInput, NotSupported
@@ -36,6 +35,7 @@ from qsim_ex.placement.ranks.over_host import RanksOverHost
 from qsim_ex.placement.ranks.ranks import Ranks, needs
 from qsim_ex.precision import STORAGE, Amplitudes
 from qsim_ex.steps import Layout, Levels, Plan
+from tools.loopback import loopback
 
 NAME = "ranks in threads"
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from qsim_ex.comm.launcher import LAUNCHED
-from qsim_ex.comm.loopback import loopback
+from tools.loopback import loopback
 
 PATIENCE = 60
 """Seconds after which a thread that should have ended is taken to hang; no test waits so long unless it fails."""

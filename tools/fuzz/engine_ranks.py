@@ -90,8 +90,8 @@ _ALONE = {"virtual_peers": 1, "network": "auto", "device_wires": None, "in_fligh
 def on_ranks(size: int, work: Callable[[], Any]) -> list[Any]:
     """What each rank finds; raises what one of them raises, or `TimeoutError` if they wait for each other."""
     from qsim_ex.comm.connection import connected
-    from qsim_ex.comm.loopback import Loopback, loopback
     from qsim_ex.errors import CommunicationError
+    from tools.loopback import Loopback, loopback
 
     found: list[Any] = [None] * size
     errors: list[Exception] = []

@@ -1,8 +1,8 @@
 """The protocol of a connection between ranks that share a state: threads of one process, or processes.
 
-Every rank runs the same program and calls the same operations in the same order. A communicator is one file: `loopback`
-connects threads, `mpi` connects processes. An object of a user's own that fulfils this protocol is used by
-`connection.connected`.
+Every rank runs the same program and calls the same operations in the same order. A communicator is one file: `mpi`
+connects processes; for tests tools/loopback.py connects threads. An object of a user's own that fulfils this protocol
+is used by `connection.connected`.
 """
 
 from __future__ import annotations

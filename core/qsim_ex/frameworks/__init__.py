@@ -38,206 +38,125 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from qsim_ex import thresholds
-    from qsim_ex.circuit import check
-    from qsim_ex.circuit.circuit import Remembered
-    from qsim_ex.circuit.cirq_gates import Attributes, OnePower, OneShift, Powers
-    from qsim_ex.circuit.classical import FLOAT, Expression, Token
-    from qsim_ex.circuit.control import Store
-    from qsim_ex.circuit.gate import Gate
-    from qsim_ex.circuit.gates import GATES
-    from qsim_ex.circuit.matrices import UnitaryMatrix, unitary_matrices
-    from qsim_ex.circuit.noise.channels import simplified
-    from qsim_ex.circuit.noise.lindblad import lindblad_parts
-    from qsim_ex.circuit.noise.model import Noise, NoiseModel, add_error, surround
-    from qsim_ex.circuit.noise.readout import ReadoutError, ReadoutErrors, ReadoutNotes, confusion
-    from qsim_ex.circuit.ops import Channel, Initialize, Instruction, Measure, Reset, Save
-    from qsim_ex.circuit.parameters.sweep import ParameterSweep, ParameterSweepBuilder, Values, real_values, stacked
-    from qsim_ex.circuit.saves import SAVE_KINDS, SaveKind
-    from qsim_ex.comm.turns import submitted_in_turn
-    from qsim_ex.devices.discover import gpu_missing
-    from qsim_ex.display.bar import counted, followed
-    from qsim_ex.display.described import shown, with_options
-    from qsim_ex.display.explanation import Explanation
-    from qsim_ex.frameworks.amplitudes import amplitudes_by_parts
-    from qsim_ex.frameworks.binding_group import BindingGroup, JobRuns, binding_groups, digest, job_checkpoint
-    from qsim_ex.frameworks.cirq_reader import CirqReader, GateCase, GateClass
-    from qsim_ex.frameworks.collector import uncollected
-    from qsim_ex.frameworks.differentiated import DifferentiatedSweep, NamedGradient, Probes
-    from qsim_ex.frameworks.observable_group import observable_groups
-    from qsim_ex.frameworks.parameter_columns import NeedsNumbers, ParameterColumns
-    from qsim_ex.frameworks.qiskit_reader import QiskitReader
-    from qsim_ex.frameworks.read_gates import Measured, ReadGates
-    from qsim_ex.later import later
-    from qsim_ex.observe.seeding import (
-        derived_seeds,
-        fresh_job_seed,
-        job_seeds,
-        may_be_divided,
-        random_generator,
-        remember_drawn,
-    )
-    from qsim_ex.placement.index_bits import count_outcomes, integers, tallied
-    from qsim_ex.placement.outcomes import counts_of
-    from qsim_ex.precision import BY_DTYPE
+    from qsim_ex import thresholds as thresholds
+    from qsim_ex.circuit import check as check
+    from qsim_ex.circuit.circuit import Remembered as Remembered
+    from qsim_ex.circuit.cirq_gates import Attributes as Attributes
+    from qsim_ex.circuit.cirq_gates import OnePower as OnePower
+    from qsim_ex.circuit.cirq_gates import OneShift as OneShift
+    from qsim_ex.circuit.cirq_gates import Powers as Powers
+    from qsim_ex.circuit.classical import FLOAT as FLOAT
+    from qsim_ex.circuit.classical import Expression as Expression
+    from qsim_ex.circuit.classical import Token as Token
+    from qsim_ex.circuit.control import Store as Store
+    from qsim_ex.circuit.gate import Gate as Gate
+    from qsim_ex.circuit.gates import GATES as GATES
+    from qsim_ex.circuit.matrices import UnitaryMatrix as UnitaryMatrix
+    from qsim_ex.circuit.matrices import unitary_matrices as unitary_matrices
+    from qsim_ex.circuit.noise.channels import simplified as simplified
+    from qsim_ex.circuit.noise.lindblad import lindblad_parts as lindblad_parts
+    from qsim_ex.circuit.noise.model import Noise as Noise
+    from qsim_ex.circuit.noise.model import NoiseModel as NoiseModel
+    from qsim_ex.circuit.noise.model import add_error as add_error
+    from qsim_ex.circuit.noise.model import surround as surround
+    from qsim_ex.circuit.noise.readout import ReadoutError as ReadoutError
+    from qsim_ex.circuit.noise.readout import ReadoutErrors as ReadoutErrors
+    from qsim_ex.circuit.noise.readout import ReadoutNotes as ReadoutNotes
+    from qsim_ex.circuit.noise.readout import confusion as confusion
+    from qsim_ex.circuit.ops import Channel as Channel
+    from qsim_ex.circuit.ops import Initialize as Initialize
+    from qsim_ex.circuit.ops import Instruction as Instruction
+    from qsim_ex.circuit.ops import Measure as Measure
+    from qsim_ex.circuit.ops import Reset as Reset
+    from qsim_ex.circuit.ops import Save as Save
+    from qsim_ex.circuit.parameters.sweep import ParameterSweep as ParameterSweep
+    from qsim_ex.circuit.parameters.sweep import ParameterSweepBuilder as ParameterSweepBuilder
+    from qsim_ex.circuit.parameters.sweep import Values as Values
+    from qsim_ex.circuit.parameters.sweep import real_values as real_values
+    from qsim_ex.circuit.parameters.sweep import stacked as stacked
+    from qsim_ex.circuit.saves import SAVE_KINDS as SAVE_KINDS
+    from qsim_ex.circuit.saves import SaveKind as SaveKind
+    from qsim_ex.comm.turns import submitted_in_turn as submitted_in_turn
+    from qsim_ex.devices.discover import gpu_missing as gpu_missing
+    from qsim_ex.display.bar import counted as counted
+    from qsim_ex.display.bar import followed as followed
+    from qsim_ex.display.described import shown as shown
+    from qsim_ex.display.described import with_options as with_options
+    from qsim_ex.display.explanation import Explanation as Explanation
+    from qsim_ex.frameworks.amplitudes import amplitudes_by_parts as amplitudes_by_parts
+    from qsim_ex.frameworks.binding_group import BindingGroup as BindingGroup
+    from qsim_ex.frameworks.binding_group import JobRuns as JobRuns
+    from qsim_ex.frameworks.binding_group import binding_groups as binding_groups
+    from qsim_ex.frameworks.binding_group import digest as digest
+    from qsim_ex.frameworks.binding_group import job_checkpoint as job_checkpoint
+    from qsim_ex.frameworks.cirq_reader import CirqReader as CirqReader
+    from qsim_ex.frameworks.cirq_reader import GateCase as GateCase
+    from qsim_ex.frameworks.cirq_reader import GateClass as GateClass
+    from qsim_ex.frameworks.collector import uncollected as uncollected
+    from qsim_ex.frameworks.differentiated import DifferentiatedSweep as DifferentiatedSweep
+    from qsim_ex.frameworks.differentiated import NamedGradient as NamedGradient
+    from qsim_ex.frameworks.differentiated import Probes as Probes
+    from qsim_ex.frameworks.observable_group import observable_groups as observable_groups
+    from qsim_ex.frameworks.parameter_columns import NeedsNumbers as NeedsNumbers
+    from qsim_ex.frameworks.parameter_columns import ParameterColumns as ParameterColumns
+    from qsim_ex.frameworks.qiskit_reader import QiskitReader as QiskitReader
+    from qsim_ex.frameworks.read_gates import Measured as Measured
+    from qsim_ex.frameworks.read_gates import ReadGates as ReadGates
+    from qsim_ex.later import later as later
+    from qsim_ex.observe.seeding import derived_seeds as derived_seeds
+    from qsim_ex.observe.seeding import fresh_job_seed as fresh_job_seed
+    from qsim_ex.observe.seeding import job_seeds as job_seeds
+    from qsim_ex.observe.seeding import may_be_divided as may_be_divided
+    from qsim_ex.observe.seeding import random_generator as random_generator
+    from qsim_ex.observe.seeding import remember_drawn as remember_drawn
+    from qsim_ex.placement.index_bits import count_outcomes as count_outcomes
+    from qsim_ex.placement.index_bits import integers as integers
+    from qsim_ex.placement.index_bits import tallied as tallied
+    from qsim_ex.placement.outcomes import counts_of as counts_of
+    from qsim_ex.precision import BY_DTYPE as BY_DTYPE
 
 _MODULES = {"check": "qsim_ex.circuit.check", "thresholds": "qsim_ex.thresholds"}
 
-_HOMES = {
-    "SaveKind": "qsim_ex.circuit.saves",
-    "SAVE_KINDS": "qsim_ex.circuit.saves",
-    "BY_DTYPE": "qsim_ex.precision",
-    "Attributes": "qsim_ex.circuit.cirq_gates",
-    "BindingGroup": "qsim_ex.frameworks.binding_group",
-    "CirqReader": "qsim_ex.frameworks.cirq_reader",
-    "Channel": "qsim_ex.circuit.ops",
-    "GATES": "qsim_ex.circuit.gates",
-    "DifferentiatedSweep": "qsim_ex.frameworks.differentiated",
-    "Explanation": "qsim_ex.display.explanation",
-    "Expression": "qsim_ex.circuit.classical",
-    "FLOAT": "qsim_ex.circuit.classical",
-    "Gate": "qsim_ex.circuit.gate",
-    "GateCase": "qsim_ex.frameworks.cirq_reader",
-    "GateClass": "qsim_ex.frameworks.cirq_reader",
-    "Initialize": "qsim_ex.circuit.ops",
-    "Instruction": "qsim_ex.circuit.ops",
-    "JobRuns": "qsim_ex.frameworks.binding_group",
-    "Measure": "qsim_ex.circuit.ops",
-    "Measured": "qsim_ex.frameworks.read_gates",
-    "NamedGradient": "qsim_ex.frameworks.differentiated",
-    "NeedsNumbers": "qsim_ex.frameworks.parameter_columns",
-    "Noise": "qsim_ex.circuit.noise.model",
-    "NoiseModel": "qsim_ex.circuit.noise.model",
-    "OnePower": "qsim_ex.circuit.cirq_gates",
-    "OneShift": "qsim_ex.circuit.cirq_gates",
-    "ParameterColumns": "qsim_ex.frameworks.parameter_columns",
-    "ParameterSweep": "qsim_ex.circuit.parameters.sweep",
-    "ParameterSweepBuilder": "qsim_ex.circuit.parameters.sweep",
-    "Probes": "qsim_ex.frameworks.differentiated",
-    "Powers": "qsim_ex.circuit.cirq_gates",
-    "QiskitReader": "qsim_ex.frameworks.qiskit_reader",
-    "ReadGates": "qsim_ex.frameworks.read_gates",
-    "ReadoutError": "qsim_ex.circuit.noise.readout",
-    "ReadoutErrors": "qsim_ex.circuit.noise.readout",
-    "ReadoutNotes": "qsim_ex.circuit.noise.readout",
-    "Remembered": "qsim_ex.circuit.circuit",
-    "Reset": "qsim_ex.circuit.ops",
-    "Save": "qsim_ex.circuit.ops",
-    "Store": "qsim_ex.circuit.control",
-    "Token": "qsim_ex.circuit.classical",
-    "UnitaryMatrix": "qsim_ex.circuit.matrices",
-    "Values": "qsim_ex.circuit.parameters.sweep",
-    "amplitudes_by_parts": "qsim_ex.frameworks.amplitudes",
-    "binding_groups": "qsim_ex.frameworks.binding_group",
-    "confusion": "qsim_ex.circuit.noise.readout",
-    "count_outcomes": "qsim_ex.placement.index_bits",
-    "counts_of": "qsim_ex.placement.outcomes",
-    "counted": "qsim_ex.display.bar",
-    "derived_seeds": "qsim_ex.observe.seeding",
-    "digest": "qsim_ex.frameworks.binding_group",
-    "followed": "qsim_ex.display.bar",
-    "fresh_job_seed": "qsim_ex.observe.seeding",
-    "remember_drawn": "qsim_ex.observe.seeding",
-    "gpu_missing": "qsim_ex.devices.discover",
-    "job_checkpoint": "qsim_ex.frameworks.binding_group",
-    "may_be_divided": "qsim_ex.observe.seeding",
-    "job_seeds": "qsim_ex.observe.seeding",
-    "later": "qsim_ex.later",
-    "lindblad_parts": "qsim_ex.circuit.noise.lindblad",
-    "observable_groups": "qsim_ex.frameworks.observable_group",
-    "random_generator": "qsim_ex.observe.seeding",
-    "real_values": "qsim_ex.circuit.parameters.sweep",
-    "shown": "qsim_ex.display.described",
-    "simplified": "qsim_ex.circuit.noise.channels",
-    "stacked": "qsim_ex.circuit.parameters.sweep",
-    "submitted_in_turn": "qsim_ex.comm.turns",
-    "add_error": "qsim_ex.circuit.noise.model",
-    "surround": "qsim_ex.circuit.noise.model",
-    "tallied": "qsim_ex.placement.index_bits",
-    "integers": "qsim_ex.placement.index_bits",
-    "uncollected": "qsim_ex.frameworks.collector",
-    "unitary_matrices": "qsim_ex.circuit.matrices",
-    "with_options": "qsim_ex.display.described",
+_NAMES = {
+    "qsim_ex.circuit.circuit": "Remembered",
+    "qsim_ex.circuit.cirq_gates": "Attributes OnePower OneShift Powers",
+    "qsim_ex.circuit.classical": "Expression FLOAT Token",
+    "qsim_ex.circuit.control": "Store",
+    "qsim_ex.circuit.gate": "Gate",
+    "qsim_ex.circuit.gates": "GATES",
+    "qsim_ex.circuit.matrices": "UnitaryMatrix unitary_matrices",
+    "qsim_ex.circuit.noise.channels": "simplified",
+    "qsim_ex.circuit.noise.lindblad": "lindblad_parts",
+    "qsim_ex.circuit.noise.model": "Noise NoiseModel add_error surround",
+    "qsim_ex.circuit.noise.readout": "ReadoutError ReadoutErrors ReadoutNotes confusion",
+    "qsim_ex.circuit.ops": "Channel Initialize Instruction Measure Reset Save",
+    "qsim_ex.circuit.parameters.sweep": "ParameterSweep ParameterSweepBuilder Values real_values stacked",
+    "qsim_ex.circuit.saves": "SAVE_KINDS SaveKind",
+    "qsim_ex.comm.turns": "submitted_in_turn",
+    "qsim_ex.devices.discover": "gpu_missing",
+    "qsim_ex.display.bar": "counted followed",
+    "qsim_ex.display.described": "shown with_options",
+    "qsim_ex.display.explanation": "Explanation",
+    "qsim_ex.frameworks.amplitudes": "amplitudes_by_parts",
+    "qsim_ex.frameworks.binding_group": "BindingGroup JobRuns binding_groups digest job_checkpoint",
+    "qsim_ex.frameworks.cirq_reader": "CirqReader GateCase GateClass",
+    "qsim_ex.frameworks.collector": "uncollected",
+    "qsim_ex.frameworks.differentiated": "DifferentiatedSweep NamedGradient Probes",
+    "qsim_ex.frameworks.observable_group": "observable_groups",
+    "qsim_ex.frameworks.parameter_columns": "NeedsNumbers ParameterColumns",
+    "qsim_ex.frameworks.qiskit_reader": "QiskitReader",
+    "qsim_ex.frameworks.read_gates": "Measured ReadGates",
+    "qsim_ex.later": "later",
+    "qsim_ex.observe.seeding": "derived_seeds fresh_job_seed job_seeds may_be_divided random_generator remember_drawn",
+    "qsim_ex.placement.index_bits": "count_outcomes integers tallied",
+    "qsim_ex.placement.outcomes": "counts_of",
+    "qsim_ex.precision": "BY_DTYPE",
 }
+"""The public names of each module."""
 
-__all__ = [
-    "BY_DTYPE",
-    "FLOAT",
-    "GATES",
-    "SAVE_KINDS",
-    "Attributes",
-    "BindingGroup",
-    "Channel",
-    "CirqReader",
-    "DifferentiatedSweep",
-    "Explanation",
-    "Expression",
-    "Gate",
-    "GateCase",
-    "GateClass",
-    "Initialize",
-    "Instruction",
-    "JobRuns",
-    "Measure",
-    "Measured",
-    "NamedGradient",
-    "NeedsNumbers",
-    "Noise",
-    "NoiseModel",
-    "OnePower",
-    "OneShift",
-    "ParameterColumns",
-    "ParameterSweep",
-    "ParameterSweepBuilder",
-    "Powers",
-    "Probes",
-    "QiskitReader",
-    "ReadGates",
-    "ReadoutError",
-    "ReadoutErrors",
-    "ReadoutNotes",
-    "Remembered",
-    "Reset",
-    "Save",
-    "SaveKind",
-    "Store",
-    "Token",
-    "UnitaryMatrix",
-    "Values",
-    "add_error",
-    "amplitudes_by_parts",
-    "binding_groups",
-    "check",
-    "confusion",
-    "count_outcomes",
-    "counted",
-    "counts_of",
-    "derived_seeds",
-    "digest",
-    "followed",
-    "fresh_job_seed",
-    "gpu_missing",
-    "integers",
-    "job_checkpoint",
-    "job_seeds",
-    "later",
-    "lindblad_parts",
-    "may_be_divided",
-    "observable_groups",
-    "random_generator",
-    "real_values",
-    "remember_drawn",
-    "shown",
-    "simplified",
-    "stacked",
-    "submitted_in_turn",
-    "surround",
-    "tallied",
-    "thresholds",
-    "uncollected",
-    "unitary_matrices",
-    "with_options",
-]
+_HOMES = {name: module for module, names in _NAMES.items() for name in names.split()}
+
+__all__ = [*_HOMES, *_MODULES]  # noqa: PLE0604  (all of these are strings)
 
 
 def __getattr__(name: str) -> Any:

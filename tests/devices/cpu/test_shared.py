@@ -14,7 +14,6 @@ import pytest
 from support.together import together
 
 from qsim_ex.comm.descriptors import fetched
-from qsim_ex.comm.loopback import Loopback
 from qsim_ex.devices.cpu import shared
 from qsim_ex.devices.cpu.device import CpuDevice
 from qsim_ex.devices.memory import HUGE
@@ -22,6 +21,7 @@ from qsim_ex.errors import DeviceError
 from qsim_ex.placement.exchange.schedule import Part
 from qsim_ex.placement.ranks.ranks import Ranks
 from qsim_ex.steps import Layout, Levels
+from tools.loopback import Loopback
 
 
 def possible() -> bool:

@@ -13,12 +13,12 @@ from support.states import random_state
 from support.together import together
 
 from qsim_ex.comm import descriptors, nccl
-from qsim_ex.comm.loopback import Loopback
 from qsim_ex.errors import CommunicationError, OutOfMemory
 from qsim_ex.placement.exchange import mapped
 from qsim_ex.placement.exchange.mapped import MappedMemory
 from qsim_ex.placement.ranks.ranks import Ranks
 from qsim_ex.steps import Layout, Levels
+from tools.loopback import Loopback
 
 WIRES = 7
 

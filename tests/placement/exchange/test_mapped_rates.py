@@ -6,10 +6,10 @@ import pytest
 from support.sharing_cpu import SharingCpu
 from support.together import together
 
-from qsim_ex.comm.loopback import Loopback
 from qsim_ex.comm.neighbours import MeasuredBy, layers_of_ranks
 from qsim_ex.placement.exchange import mapped_rates
 from qsim_ex.placement.exchange.mapped_rates import MappedRates
+from tools.loopback import Loopback
 
 
 @pytest.mark.parametrize(("deaf", "link"), [("", "mapped"), ("no right to map", "host")])

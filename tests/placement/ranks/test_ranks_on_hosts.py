@@ -10,11 +10,11 @@ from support.states import random_state
 from support.together import together
 
 from qsim_ex.comm import neighbours
-from qsim_ex.comm.loopback import Loopback
 from qsim_ex.devices.cpu.device import CpuDevice
 from qsim_ex.options.network import layers_of
 from qsim_ex.placement.ranks.ranks import Ranks
 from qsim_ex.steps import Layout, Levels
+from tools.loopback import Loopback
 
 WIRES = 7
 CPU = CpuDevice(1)

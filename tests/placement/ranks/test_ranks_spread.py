@@ -10,12 +10,12 @@ from support.sharing_cpu import SharingCpu
 from support.states import random_state
 from support.together import together
 
-from qsim_ex.comm.loopback import Loopback
 from qsim_ex.errors import OutOfMemory
 from qsim_ex.placement.exchange import mapped
 from qsim_ex.placement.ranks.ranks import Ranks
 from qsim_ex.placement.ranks.spread import RanksSpread
 from qsim_ex.steps import Layout, Levels
+from tools.loopback import Loopback
 
 WIRES = 8
 DTYPE = np.dtype(np.complex128)

@@ -16,11 +16,11 @@ from support.states import random_state
 from support.together import together
 
 from qsim_ex.circuit.ops import ALWAYS
-from qsim_ex.comm.loopback import Loopback
 from qsim_ex.errors import Cancelled, CommunicationError
 from qsim_ex.placement.ranks.over_host import RanksOverHost
 from qsim_ex.placement.windows.arrivals import Arrivals
 from qsim_ex.steps import DenseMatrix, Layout, Levels, Migration, Stage
+from tools.loopback import Loopback
 
 DTYPE = np.dtype(np.complex128)
 NOT = np.array([0, 1, 1, 0], dtype=np.complex128)

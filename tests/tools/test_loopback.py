@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from qsim_ex.comm.loopback import loopback
 from qsim_ex.errors import CommunicationError
+from tools.loopback import loopback
 
 
 @pytest.mark.parametrize("ends", ["abort", "close"])

@@ -1,4 +1,4 @@
-"""Ranks that are threads of one process: they meet in shared memory, under one lock."""
+"""Ranks that are threads of one process, for tests and the fuzzer: they meet in shared memory, under one lock."""
 
 from __future__ import annotations
 
