@@ -240,7 +240,7 @@ void Planner::list() {
 
 }  // namespace qx::plan
 
-// --- what Python calls; planning/compiled.py says what the integers mean -- ------------------------------------------
+// --- what Python calls; planning/planner.py says what the integers mean ----------------------------------------------
 
 namespace {
 
@@ -332,7 +332,7 @@ qx::Int advanced(Planner& made) {
 }  // namespace
 
 // Returns a new planner for a tuple of operations; 0 if they cannot be read, and then a Python exception is raised. types:
-// as in `read`. given: the integers of `_planned` in planning/compiled.py. rates: item_work, balance, block,
+// as in `read`. given: the integers of `planned` in planning/planner.py. rates: item_work, balance, block,
 // seen, transposed, counted, exchanged, scattered, elsewhere, permute, the numbers of `Promise`, and for several levels
 // their rates.
 QX_EXPORT(plan_begin, (qx::python::Object* ops, const qx::Int* types, const qx::Int* given, const double* rates)) {

@@ -1,4 +1,4 @@
-// Outcomes of shots as Qiskit has them: in binary, and how often each was found. qsim_ex_provider.bit_strings asks for them.
+// Outcomes of shots as Qiskit has them: in binary, and how often each was found. qsim_ex_provider.results asks for them.
 
 #include <cstdint>
 #include <vector>

@@ -25,7 +25,7 @@ struct Channel {
     Int count, size, entries, width, floats, diagonal, mixed, ordinary, skips, window;
 };
 
-// The numbers of a channel (see qsim_ex.program.kraus): its window and the factor on random numbers; then, `count` each,
+// The numbers of a channel (see qsim_ex.program.choices): its window and the factor on random numbers; then, `count` each,
 // the ends of the intervals in which matrices are chosen without the state, scales, least eigenvalues, and the matrices
 // that belong to the ends; then the gains [count, size], and the grams [count, size, size], complex.
 struct Numbers {
