@@ -13,7 +13,7 @@ from qsim_ex.comm.agreed import digest
 from qsim_ex.comm.protocol import Communicator
 from qsim_ex.deployment.assignment import Assignment
 from qsim_ex.options import Options
-from qsim_ex.program.kraus import entropy
+from qsim_ex.program.choices import entropy
 from qsim_ex.program.program import Program
 from qsim_ex.run.machine import Machine
 from qsim_ex.run.methods.method import ProgramWay, SimulatesStates

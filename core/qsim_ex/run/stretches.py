@@ -20,7 +20,8 @@ from qsim_ex.circuit.circuit import Circuit
 from qsim_ex.circuit.parameters.bindings import Bindings, Operands
 from qsim_ex.circuit.saves import SAVE_KINDS
 from qsim_ex.circuit.structure import Structure
-from qsim_ex.planning.compiled import MOST_WIRES, check_cancelled
+from qsim_ex.native.library import check_cancelled
+from qsim_ex.planning.planner import MOST_WIRES
 from qsim_ex.planning.written.bindings import WrittenBindings
 from qsim_ex.planning.written.out import Manner, WritingLimits, WrittenCircuit
 from qsim_ex.program.gathered import Gate, moved
