@@ -196,7 +196,12 @@ class _Gates:
         writing.free()  # before objects are made of what was read
         varies = np.isin(np.arange(count + 1), places[:, 0])
         eighths = _eighths(gates, angles[:-1], varies[:-1])
-        angles[-1] -= angles[:-1][eighths > 0].sum() / 2
+        alone = np.append((gates[:, 0] == ROTATION) & (gates[:, 2] == 0), False)  # diagonal: phases, and a global one
+        angles[-1] -= angles[alone].sum() / 2
+        angles[alone] *= 2  # of whose half the entry is the phase
+        turned = alone[places[:, 0]]
+        places, by = np.concatenate([places, places[turned]]), np.concatenate([by * (1 + turned), -by[turned] / 2])
+        places[len(turned) :, 0] = count
         numbered = np.append((gates[:, 0] >= ROTATION) & (gates[:, 0] < MATRIX) & (eighths == 0), True)
         rows = np.cumsum(numbered) - 1  # of the angles, and of the global phase
         constant = np.flatnonzero(numbered)

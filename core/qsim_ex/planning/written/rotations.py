@@ -107,14 +107,35 @@ class RotationPart(NamedTuple):
     matrices: _Matrices
 
 
+@lru_cache(maxsize=1)
+def _phases() -> tuple[_Matrices, _Matrices]:
+    """Return the phase of a bit that is 1, by half of an angle, and behind it those of a parity that is 0 and 1."""
+    cos, sin, number = np.array([0.0, 1.0]), np.array([0, 1j]), np.array([1, 0j])
+    pattern = bytes([Entry.ONE, Entry.COMPLEX])
+    return _Matrices(pattern[1:], cos[1:], sin[1:], number[1:]), _Matrices(pattern, cos, sin, number)
+
+
+def _phase(mask: int) -> tuple[RotationPart, ...]:
+    """Return the phase of a parity that is 1."""
+    of_bit, of_parity = _phases()
+    if mask.bit_count() == 1:
+        return (RotationPart(Op((), (), When(mask, mask), of_bit.pattern, 0, "pauli_rotation"), of_bit),)
+    return (RotationPart(Op((), (mask,), ALWAYS, of_parity.pattern, 0, "pauli_rotation"), of_parity),)
+
+
 @lru_cache(maxsize=1 << 14)
 def rotation(x: int, z: int, conditions: tuple[Condition, ...] = (), half: int = 0) -> tuple[RotationPart, ...]:
     """Return a rotation about the string with X on the wires of a mask and Z on those of another one, not both 0.
+
+    About Z alone, under no conditions, it is the phase by half of its angle where the parity is 1: which a caller gives
+    twice the angle, and a global phase.
 
     conditions: under which it acts. half: 1 or −1 if its angle is π or −π, which makes it X or Y and a phase, if it
     flips one wire and reads nothing.
     """
     read, wires = z & ~x, wires_of(x)
+    if not x and not conditions:
+        return _phase(z)
     ys = sum((z >> wire & 1) << place for place, wire in enumerate(wires))
     if not conditions:
         matrices = _matrices(_Block(len(wires), ys, bool(read)))
