@@ -10,6 +10,7 @@
 #include "planner/form/clusters/controlled_turns.hpp"
 #include "planner/form/clusters/pair.hpp"
 #include "planner/form/clusters/piece_order.hpp"
+#include "planner/form/clusters/settled_turns.hpp"
 #include "thresholds/table.hpp"
 
 namespace qx::form {
@@ -93,6 +94,7 @@ void Clusters::end_pass() {
     finish(~Mask{0});
     for (int wire = 0; wire < form_.tableau().wires(); ++wire)
         made_.carried(wire) = given_.carried(wire) * made_.carried(wire);
+    if (pass_ == passes.size()) settle_turns(made_);
 }
 
 // Makes a piece of a rotation that was read.

@@ -37,7 +37,7 @@ Vector2 other(const Vector2& of) { return unit_vector({-std::conj(of[1]), std::c
 bool is_identity(const Matrix2& of) {
     double off = 0;
     for (std::size_t k = 0; k < 4; ++k) off = std::max(off, std::norm(of[k] - identity2[k]));
-    return off < 1e-26;
+    return off < 1e-24;
 }
 
 Matrix2 split_phases(Matrix2& turn) {
