@@ -10,6 +10,7 @@ namespace qx::form {
 namespace {
 
 constexpr double rounding = 1e-12;
+constexpr Matrix2 flip{0, 1, 1, 0};
 constexpr std::size_t least_of_block = 12;  // pieces; fewer are no dearer one by one
 constexpr Mask first_wires = 0b1111;        // that are looked at together, then all others: most mixing is seen then
 constexpr std::size_t filled = 16;         // entries of a column, in the mean, of a matrix that is given up
@@ -137,8 +138,12 @@ void put_phases(const Cluster& of, const Beginning& beginning, Pieces& to) {
     for (std::size_t n = pieces; n-- > 0; parts += of.pieces[n].parts)
         for (std::size_t k = 0; k < wires.size(); ++k)
             if (of.pieces[n].wires >> wires[k] & 1) leading[k] = of.pieces[n].turn_of(wires[k]);
-    for (std::size_t k = 0; k < wires.size(); ++k)
-        to.carried(wires[k]) = local.before[k] * leading[k] * to.carried(wires[k]);
+    Mask flipped = 0;  // wires whose 0 and 1 change places, since less of a turn is left before them then
+    for (std::size_t k = 0; k < wires.size(); ++k) {
+        Matrix2& own = to.carried(wires[k]);
+        own = local.before[k] * leading[k] * own;
+        if (std::norm(own[0]) < std::norm(own[1]) - rounding) flipped |= unit(wires[k]), own = flip * own;
+    }
     for (const JointPhase& one : phases.joint) {
         Piece piece{phases.parities ? Piece::parity : Piece::where, 0, one.angle};
         each(one.bits, [&, &wires = wires](int bit) {
@@ -146,13 +151,17 @@ void put_phases(const Cluster& of, const Beginning& beginning, Pieces& to) {
             piece.wires |= wire;
             if (one.values >> bit & 1) piece.values |= wire;
         });
+        if (!phases.parities) piece.values ^= flipped & piece.wires;
+        else if (is_odd(flipped & piece.wires)) piece.angle = -piece.angle;
         piece.before.assign(static_cast<std::size_t>(count(piece.wires)), identity2);
         piece.parts = parts / phases.joint.size();
         to.put(std::move(piece), true);
     }
     to.phase += phases.all;
-    for (std::size_t k = 0; k < wires.size(); ++k)
-        to.carried(wires[k]) = local.behind[k] * phase2(phases.single[k]) * to.carried(wires[k]);
+    for (std::size_t k = 0; k < wires.size(); ++k) {
+        Matrix2& own = to.carried(wires[k]);
+        own = local.behind[k] * phase2(phases.single[k]) * (flipped & unit(wires[k]) ? flip * own : own);
+    }
 }
 
 }  // namespace qx::form

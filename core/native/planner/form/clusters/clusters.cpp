@@ -63,7 +63,7 @@ bool Clusters::worthwhile() const {
     if (gave_up_) return false;
     std::size_t found = paired_;
     for (const Piece& piece : made_.all)
-        if (piece.kind == Piece::block || (piece.kind == Piece::where && count(piece.wires) > 2)) found += piece.parts;
+        if (piece.kind == Piece::block || (piece.kind == Piece::where && (count(piece.wires) > 2 || piece.parts > 1))) found += piece.parts;
     return static_cast<Int>(100 * found / std::max<std::size_t>(1, read_)) >= thresholds.clustered_percent;
 }
 
@@ -76,7 +76,8 @@ bool Clusters::advance() {
         else read(form_.read_in_order[next_], static_cast<Index>(next_));
     if (next_ < all) return true;
     if (pass_) end_pass();
-    if (pass_ == passes.size() || (passes[pass_].least < many && !worthwhile())) return false;
+    if (pass_ == passes.size()) return false;
+    if (passes[pass_].least < many && !worthwhile()) pass_ = passes.size() - 1;  // two CX may be a turn under a control yet
     if (++pass_ == passes.size()) made_ = without_controls(std::move(made_), form_.on_zeros(), paired_);
     begin_pass();
     return true;
