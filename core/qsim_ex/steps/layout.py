@@ -23,6 +23,9 @@ BLOCK_BITS = 4
 _MOST_BITS = 64
 """The most bits of any kind in a file."""
 
+CX_RATIO = 1.5
+"""From so many CX on for each other piece of work that mixes bits a CNOT frame may pay (see `Shape.cx_ratio`)."""
+
 _SMALL_TABLE = 3
 """A table of this many parities is always worth its entries (see `Shape.thin`)."""
 
@@ -210,7 +213,7 @@ class Shape:
     scattered: float = field(default=1.0, repr=False)
     elsewhere: float = field(default=0.4, repr=False)
     permute: float = field(default=0.0, repr=False)
-    cx_ratio: float = field(default=1.5, repr=False)
+    cx_ratio: float = field(default=CX_RATIO, repr=False)
     cx_ratio_there: float = field(default=4.5, repr=False)
     stays: bool = field(default=False, repr=False)
     left_out: tuple[str, ...] = field(default=(), repr=False)

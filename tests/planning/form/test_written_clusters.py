@@ -81,6 +81,21 @@ def test_dense_blocks_on_three_wires_come_back(basis: tuple[str, ...]) -> None:
     assert wires_of(clusters(circuit)) == {3: len(on)}
 
 
+@pytest.mark.parametrize("basis", BASES)
+@pytest.mark.parametrize("level", [1, 3])
+def test_turns_under_a_control_come_back(basis: tuple[str, ...], level: int) -> None:
+    """Each turn under a control between turns about any axes is one gate of two wires, in whatever basis, small ones, too."""
+    pairs = [(wire, (wire + step) % 6) for step in (1, 2) for wire in range(6)]
+    gates = entangled(6)
+    for number, pair in enumerate(pairs):
+        gates += [Gate("cp", pair, (10.0 ** -(number % 5),)), *turns(6)[: number % 6 + 1]]
+    with thresholds.instead(clustered_percent=0):
+        written = clusters(transpiled(gates, 6, basis, level))
+    ops = [one for one in written.structure.instructions if isinstance(one, Op)]
+    joint = [one for one in ops if len(one.mixes) + one.when.mask.bit_count() + sum(map(int.bit_count, one.reads)) > 1]
+    assert len(joint) <= len(pairs) + 6
+
+
 def test_a_form_of_too_many_rotations_has_clusters() -> None:
     """Where a form is given up since it is dense, many gates on the same three wires are clusters, and nothing else."""
     rng = np.random.default_rng(5)
@@ -106,8 +121,8 @@ def test_a_short_run_gives_up_looking_for_clusters() -> None:
 
 
 def test_where_there_are_no_clusters_nothing_is_written() -> None:
-    """Rotations of pairs on a ring are no clusters; nor is a circuit of which a form is given up for being dense."""
-    ring = [Gate("rzz", (wire, (wire + 1) % 8), (0.3,)) for wire in range(8)] + turns(8)
+    """Rotations of pairs on a ring between H are no clusters; nor is a circuit whose form is given up for being dense."""
+    ring = [Gate("rzz", (wire, (wire + 1) % 8), (0.3,)) for wire in range(8)] + [Gate("h", (wire,)) for wire in range(8)]
     written = written_out(transpiled(ring * 3, 8, BASES[1], 1))
     assert written
     assert written.again(Manner.CLUSTERS, WritingLimits()) is None

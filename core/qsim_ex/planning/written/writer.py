@@ -13,6 +13,7 @@ from qsim_ex.planning.form import FormInMaking
 from qsim_ex.planning.planner import worked
 from qsim_ex.planning.written.numbers import Combinations, WrittenNumbers
 from qsim_ex.planning.written.rotations import Condition
+from qsim_ex.steps.layout import CX_RATIO
 
 Integers = NDArray[np.int64]
 
@@ -33,7 +34,7 @@ class Writer:
     def __init__(self, made: FormInMaking, microseconds: int, manner: int, within: int) -> None:
         self._free = function("writer_free")
         self.made: FormInMaking | None = made
-        self.handle = function("writer_begin")(made.handle, microseconds, manner, within)
+        self.handle = function("writer_begin")(made.handle, microseconds, manner, within, CX_RATIO)
 
     def run(self) -> bool:
         """Write to the end; return whether the frame does not change too often."""

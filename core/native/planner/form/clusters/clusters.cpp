@@ -17,7 +17,7 @@ namespace qx::form {
 
 namespace {
 
-constexpr double pi = std::numbers::pi;
+constexpr double pi = std::numbers::pi, axis = 1e-6;
 
 // A pass: clusters of at most so many wires become blocks, or phases, as long as no more entries are looked at in all passes
 // so far, for each piece that was read; and more where something is found.
@@ -51,6 +51,17 @@ Matrix2 turn_about(const Pauli& of, double angle) {
     return out;
 }
 
+// Whether a turn between the first pieces of a cluster is about none of X, Y and Z, behind phases that passed pieces before
+// it. Where all are, what the pieces are together is a rotation of two wires, which is found between gates, too.
+bool turns_between(const Cluster& of, std::size_t pieces) {
+    const auto is_about_axis = [](const Matrix2& turn) {
+        const Complex square = turn[1] * turn[1];
+        return std::fabs(square.imag()) < axis * std::abs(square) || std::abs(square) < axis;
+    };
+    return std::any_of(of.pieces.begin() + 1, of.pieces.begin() + static_cast<std::ptrdiff_t>(pieces),
+                       [&](const Piece& one) { return !std::all_of(one.before.begin(), one.before.end(), is_about_axis); });
+}
+
 }  // namespace
 
 Clusters::Clusters(const Form& form, Int within)
@@ -63,7 +74,7 @@ bool Clusters::worthwhile() const {
     if (gave_up_) return false;
     std::size_t found = paired_;
     for (const Piece& piece : made_.all)
-        if (piece.kind == Piece::block || (piece.kind == Piece::where && (count(piece.wires) > 2 || piece.parts > 1))) found += piece.parts;
+        if (piece.kind == Piece::block || (piece.kind == Piece::where && count(piece.wires) > 2)) found += piece.parts;
     return static_cast<Int>(100 * found / std::max<std::size_t>(1, read_)) >= thresholds.clustered_percent;
 }
 
@@ -191,6 +202,8 @@ void Clusters::cut(std::size_t cluster) {
     if (!passes[pass_ - 1].blocks && !is_tired() && done > 1) {
         if (const Beginning found = find_phases(own, done, passes[pass_ - 1].least, alone, work_); found.pieces) {
             put_phases(own, found, made_);
+            if (passes[pass_ - 1].wires == 2 && turns_between(own, found.pieces))
+                for (std::size_t k = 0; k < found.pieces; ++k) paired_ += own.pieces[k].parts;
             done = found.pieces, failed_ = 0, alone = done;
             if (found.gain() >= much || passes[pass_ - 1].least < many) parts_ += done;
         } else {  // a phase may begin behind the first piece

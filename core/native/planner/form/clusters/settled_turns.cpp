@@ -12,7 +12,8 @@ namespace {
 constexpr double rounding = 1e-13;  // by how much a piece and the rest of a turn may fail to commute
 constexpr double almost = 1e-16;    // the square of the most that is a rest
 
-// A turn on a wire, and by how much a rest of it may fail to commute with the piece behind it; none of a piece that has none.
+// A turn on a wire, and by how much a rest of it may fail to commute with the piece behind it; none of a piece that has
+// none.
 struct Place {
     Matrix2* turn;
     double angle;

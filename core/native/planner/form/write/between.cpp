@@ -227,7 +227,7 @@ bool Writer::between_gates() {
     if (wires_->advance()) return true;
     const int num_wires = static_cast<int>(wires_->on_wire.size());
     if (x_.empty()) {
-        written_as_ = cx_letters(*wires_);
+        written_as_ = cx_letters(*wires_, cx_ratio_);
         const bool may = !written_as_.empty();
         if (may && !usual_wires_) {
             usual_wires_ = std::exchange(wires_, std::make_unique<Wires>(form_, sums_, true));

@@ -12,7 +12,6 @@ using Letter = std::size_t;
 
 constexpr Letter x = 1, z = 2, y = 3, any = 4;  // any: of turns about several axes
 constexpr std::size_t wrong_of = 8;             // of so many reflections one may be no CX
-constexpr double reflections_of_turn = 1.5;     // `cx_ratio` of a shape: from it on plans in a CNOT frame are tried
 constexpr int surely = 1 << 30;
 
 using Counts = std::array<int, 4>;  // for each letter
@@ -206,7 +205,7 @@ class Segments {
 };
 
 // Whether there are so many more reflections than turns of wires, each of one rotation or several, and other rotations.
-bool mostly_reflects(const Wires& of) {
+bool mostly_reflects(const Wires& of, double cx_ratio) {
     double reflections = 0, turns = 0;
     for (const WireItem& item : of.items)
         if (!item.gone) (item.reflects() ? reflections : turns) += item.reflects() || count(item.wires()) > 1;
@@ -219,13 +218,13 @@ bool mostly_reflects(const Wires& of) {
             turns += alone && !turned, turned = alone;
         }
     }
-    return reflections > reflections_of_turn * turns;
+    return reflections > cx_ratio * turns;
 }
 
 }  // namespace
 
-Letters cx_letters(const Wires& of) {
-    if (!mostly_reflects(of)) return {};
+Letters cx_letters(const Wires& of, double cx_ratio) {
+    if (!mostly_reflects(of, cx_ratio)) return {};
     Segments segments(of);
     return segments.join() ? segments.letters() : Letters{};
 }

@@ -11,7 +11,7 @@
 namespace qx::form {
 
 // Returns how items are written where almost all reflections are CX, and there are so many more of them than of rotations
-// that a plan in a CNOT frame may pay; else nothing.
-Letters cx_letters(const Wires& of);
+// that a plan in a CNOT frame may pay, from `cx_ratio` for each turn of a wire on; else nothing.
+Letters cx_letters(const Wires& of, double cx_ratio);
 
 }  // namespace qx::form

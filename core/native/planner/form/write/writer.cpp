@@ -51,8 +51,8 @@ int Writer::act(const Gate& gate, StabilizerState& on) const {
     return out;
 }
 
-Writer::Writer(const Form& form, Int microseconds, Manner manner, Int within)
-    : phase(form.phase), form_(form), sums_(form.sums()), microseconds_(microseconds), manner_(manner) {
+Writer::Writer(const Form& form, Int microseconds, Manner manner, Int within, double cx_ratio)
+    : phase(form.phase), form_(form), sums_(form.sums()), cx_ratio_(cx_ratio), microseconds_(microseconds), manner_(manner) {
     if (manner == Manner::clusters) {
         clusters_ = std::make_unique<Clusters>(form, within);
         phase = form.read_phase;
@@ -177,9 +177,10 @@ void Writer::finish() {
 // --- what Python calls; planning/form.py says what the integers mean -------------------------------------------------
 
 // Returns a writer of a form that is done, which has no blocks. All others are as `Writer` takes them.
-QX_EXPORT(writer_begin, (qx::Int form, qx::Int microseconds, qx::Int manner, qx::Int within)) {
+QX_EXPORT(writer_begin, (qx::Int form, qx::Int microseconds, qx::Int manner, qx::Int within, double cx_ratio)) {
     return qx::Owned<qx::form::Writer>::make([&] {
-        return new qx::form::Writer(qx::Owned<qx::form::Form>::at(form), microseconds, qx::form::Manner{manner}, within);
+        return new qx::form::Writer(qx::Owned<qx::form::Form>::at(form), microseconds, qx::form::Manner{manner}, within,
+                                    cx_ratio);
     });
 }
 

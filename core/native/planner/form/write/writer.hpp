@@ -61,8 +61,9 @@ class Writer {
   public:
     // A form without blocks, which stays where it is, of which there may be no more than what was read, for clusters.
     // microseconds: how long a run of the circuit takes; where the frame
-    // changes so often that there is little of that for each change, it gives up.
-    Writer(const Form& form, Int microseconds, Manner manner, Int within = -1);
+    // changes so often that there is little of that for each change, it gives up. cx_ratio: that of shapes, from which on
+    // plans in a CNOT frame are tried.
+    Writer(const Form& form, Int microseconds, Manner manner, Int within, double cx_ratio);
 
     enum class State { busy, done, given_up };
 
@@ -136,6 +137,7 @@ class Writer {
     std::unique_ptr<Clusters> clusters_;
     std::unique_ptr<Wires> wires_, usual_wires_;  // usual: what was read first, until it is known whether reflections are CX
     bool as_cx_ = false;
+    double cx_ratio_;
     std::vector<std::vector<unsigned char>> frames_of_;  // for each wire, of each of its items
     std::vector<WireFrame> frame_of_;
     Letters written_as_;
