@@ -122,7 +122,9 @@ def test_a_short_run_gives_up_looking_for_clusters() -> None:
 
 def test_where_there_are_no_clusters_nothing_is_written() -> None:
     """Rotations of pairs on a ring between H are no clusters; nor is a circuit whose form is given up for being dense."""
-    ring = [Gate("rzz", (wire, (wire + 1) % 8), (0.3,)) for wire in range(8)] + [Gate("h", (wire,)) for wire in range(8)]
+    ring = [Gate("rzz", (wire, (wire + 1) % 8), (0.3,)) for wire in range(8)] + [
+        Gate("h", (wire,)) for wire in range(8)
+    ]
     written = written_out(transpiled(ring * 3, 8, BASES[1], 1))
     assert written
     assert written.again(Manner.CLUSTERS, WritingLimits()) is None
