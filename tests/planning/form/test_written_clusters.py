@@ -84,7 +84,7 @@ def test_dense_blocks_on_three_wires_come_back(basis: tuple[str, ...]) -> None:
 @pytest.mark.parametrize("basis", BASES)
 @pytest.mark.parametrize("level", [1, 3])
 def test_turns_under_a_control_come_back(basis: tuple[str, ...], level: int) -> None:
-    """Each turn under a control between turns about any axes is one gate of two wires, in whatever basis, small ones, too."""
+    """Each turn under a control between turns about any axes is one gate of two wires, and so is a small one."""
     pairs = [(wire, (wire + step) % 6) for step in (1, 2) for wire in range(6)]
     gates = entangled(6)
     for number, pair in enumerate(pairs):
@@ -121,7 +121,7 @@ def test_a_short_run_gives_up_looking_for_clusters() -> None:
 
 
 def test_where_there_are_no_clusters_nothing_is_written() -> None:
-    """Rotations of pairs on a ring between H are no clusters; nor is a circuit whose form is given up for being dense."""
+    """Rotations of pairs between H are no clusters; nor is a circuit whose form is given up for being dense."""
     ring = [Gate("rzz", (wire, (wire + 1) % 8), (0.3,)) for wire in range(8)] + [
         Gate("h", (wire,)) for wire in range(8)
     ]
