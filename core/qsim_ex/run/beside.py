@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Sequence
-from concurrent.futures import Future, wait
 from contextvars import copy_context
 from typing import Generic, Self, TypeVar
 
@@ -23,36 +22,53 @@ _SLICE = 0.05
 
 
 class Begun(Generic[Made]):
-    """A piece of work, which is done once: by another thread that has begun it, or by who first asks for its result."""
+    """A piece of work, which is done once: by another thread that has begun it, or by who first asks for its result.
+
+    Most pieces are asked for by the thread that made them, or by nobody, so two locks are all that each has.
+    """
+
+    _dropped: threading.Event | None = None  # of a piece that another thread may begin
+    _error: BaseException | None = None
+    _made: Made
 
     def __init__(self, work: Callable[[], Made]) -> None:
-        self._work, self._made = work, Future[Made]()
-        self._begun, self._cancel = threading.Lock(), threading.Event()
+        self._work, self._begun, self._lasts = work, threading.Lock(), threading.Lock()
+        self._lasts.acquire()  # until the work is done
 
     def result(self) -> Made:
         """Return what the work returns, and raise what it raises; done here if no thread has begun it."""
         self._do()
-        while not wait([self._made], _SLICE).done:
+        while not self._lasts.acquire(timeout=_SLICE):
             check_cancelled()
-        return self._made.result()
+        self._lasts.release()
+        if self._error is not None:
+            raise self._error
+        return self._made
+
+    def share(self) -> None:
+        """Let another thread begin the work, by `elsewhere`."""
+        self._dropped = self._dropped or threading.Event()
 
     def drop(self) -> None:
-        """End the work soon, if it has begun, and let no other thread begin it: nobody asks for its result."""
-        self._cancel.set()
+        """End the work soon, if another thread has begun it, and let none begin it: nobody asks for its result."""
+        if self._dropped is not None:
+            self._dropped.set()
 
     def elsewhere(self) -> None:
         """Do the work in a thread that nobody waits for, unless somebody has begun it."""
-        if not self._cancel.is_set():
-            with cancelled_by(self._cancel):
+        if self._dropped is not None and not self._dropped.is_set():
+            with cancelled_by(self._dropped):
                 self._do()
 
     def _do(self) -> None:
         if not self._begun.acquire(blocking=False):
             return
         try:
-            self._made.set_result(self._work())
+            self._made = self._work()
         except BaseException as error:  # noqa: BLE001 - raised where the result is asked for
-            self._made.set_exception(error)
+            self._error = error
+        finally:
+            self._lasts.release()
 
 
 class SideThreads:
@@ -80,6 +96,8 @@ class SideThreads:
         """Let another thread do some pieces one after another, if one is free."""
         if self._free > 0:
             self._free -= 1
+            for piece in pieces:
+                piece.share()
             executor().submit(copy_context().run, _in_turns, pieces)
 
     def __enter__(self) -> Self:

@@ -92,6 +92,8 @@ class Look:
         long = planning >= now.sooner_microseconds * (1 + short)
         threads = 1 if planning < now.beside_microseconds or (short and not long) else self._threads
         with FIRST_RUNS, SideThreads(threads) as beside:
+            if threads == 1 and not long and not self._looks_on(self._came()):
+                return self._stays()  # most short runs, for which nothing else is made
             few = self._begun(beside, few=True)
             between = self._begun(beside, few=False, after=few)
             came = beside.begin(self._came, now=long)
@@ -105,8 +107,7 @@ class Look:
                 between.found.result()  # while another thread plans the circuit
                 beside.start(between.ahead)
             times = came.result()
-            tried.short = not self._is_long(times.first, thresholds.now.written_microseconds)
-            if tried.short and not self._is_long(times.first):
+            if not self._looks_on(times):
                 return self._stays()
             tried.looked, tried.gates = True, self._gates
             if not tried.short and _per(1e8 * times.first * count, planning) >= now.worth_percent:
@@ -250,6 +251,11 @@ class Look:
 
     def _circuit(self, written: WrittenCircuit) -> Circuit:
         return circuit_of(written, self._bound, only_values=self._only_values)
+
+    def _looks_on(self, times: Times) -> bool:
+        """Return whether runs of these times are worth looking for others, now or when they come again."""
+        self._tried.short = not self._is_long(times.first, thresholds.now.written_microseconds)
+        return not self._tried.short or self._is_long(times.first)
 
     def _is_long(self, seconds: float, least: int = 0) -> bool:
         """Return whether runs that take so many seconds for each binding are worth looking for others.

@@ -40,6 +40,11 @@ class _Known(NamedTuple):
     touched: int
 
 
+class _Planned(NamedTuple):
+    program: Program
+    plan: Plan
+
+
 class RepeatedCircuit:
     """Applies circuits to |0…0>, in one piece, on devices on which states grow, and returns the state vectors.
 
@@ -59,10 +64,10 @@ class RepeatedCircuit:
 
     def __call__(self, circuit: Circuit, where: Assignment) -> StateVector:
         """Return the state vector as soon as its kernels are queued; where: as `Simulator.placement` chooses it."""
-        circuit = self._faster(circuit, where)
+        circuit, planned = self._faster(circuit, where)
         known = self._known.get(circuit.structure)
         if known is None or known.device is not where.device:
-            known = self._prepared(circuit, where.device)
+            known = self._prepared(circuit, where.device, *(planned or self._planned(circuit, where.device)))
         device, plan, prepared, touched = known
         numbers = fill(plan.coefficients, circuit.operands[0])
         # The state comes first: a table would be taken out of the block that the state before has left to the pool.
@@ -76,31 +81,35 @@ class RepeatedCircuit:
         placed.run(plan, ((prepared, loaded),), _nobody)
         return StateVector.of(placed, where, self._options, touched)
 
-    def _faster(self, circuit: Circuit, where: Assignment) -> Circuit:
-        """Return what runs in place of a circuit: another one if that is faster."""
-        device, structure = where.device, circuit.structure
+    def _faster(self, circuit: Circuit, where: Assignment) -> tuple[Circuit, _Planned | None]:
+        """Return what runs in place of a circuit, another one if that is faster; and its plan, if it was asked for."""
+        device, structure, mine = where.device, circuit.structure, list[_Planned]()
         heavy = len(structure.instructions) << structure.num_qubits >= thresholds.now.method_work
         if not heavy:
-            return circuit
+            return circuit, None
 
         def planned(written: Circuit) -> tuple[Program, tuple[Plan]]:
-            program = unitary_program(written.structure)
-            return program, (self._plan(program, written.num_qubits, device),)
+            program, plan = self._planned(written, device)
+            return program, (plan,)
+
+        def came() -> tuple[Plan]:
+            mine.append(self._planned(circuit, device))
+            return (mine[-1].plan,)
 
         bound, place = Bindings.of(circuit.operands[:1]), Where(device, where.deployment, self._options)
-        found = written_out(structure, bound, lambda: planned(circuit)[1], place, planned)
-        return circuit if found is None else found.circuit
+        found = written_out(structure, bound, came, place, planned)
+        return (circuit, mine[-1] if mine else None) if found is None else (found.circuit, None)
 
-    def _plan(self, program: Program, num_wires: int, device: Device) -> Plan:
-        """Return the plan of a program from |0…0⟩."""
-        start, fresh = Layout.identity(num_wires), (1 << num_wires) - 1
-        return plan_of(program.whole.work, num_wires, start, device.shape(self._dtype), fresh, place=True)
-
-    def _prepared(self, circuit: Circuit, device: Device) -> _Known:
-        """Plan and prepare; only settled work (see `Device.prepare`) is kept for the next run."""
+    def _planned(self, circuit: Circuit, device: Device) -> _Planned:
+        """Return the program of a circuit, and its plan from |0…0⟩."""
         program, num_wires = unitary_program(circuit.structure), circuit.num_qubits
-        plan = self._plan(program, num_wires, device)
-        prepared = device.prepare(plan.steps, num_wires, self._dtype, self._options.compile)
+        start, fresh = Layout.identity(num_wires), (1 << num_wires) - 1
+        plan = plan_of(program.whole.work, num_wires, start, device.shape(self._dtype), fresh, place=True)
+        return _Planned(program, plan)
+
+    def _prepared(self, circuit: Circuit, device: Device, program: Program, plan: Plan) -> _Known:
+        """Prepare a plan; only settled work (see `Device.prepare`) is kept for the next run."""
+        prepared = device.prepare(plan.steps, plan.num_wires, self._dtype, self._options.compile)
         known = _Known(device, plan, prepared, program.touched)
         if getattr(prepared, "settled", False):
             self._known[circuit.structure] = known

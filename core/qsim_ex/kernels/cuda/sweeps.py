@@ -185,6 +185,8 @@ class Sweeps:
 
     def _on_disk(self, sweeps: list[Sweep], num_bits: int, precision: Precision) -> bool:
         """Return whether kernels of large sweeps seem to be on disk, after a look at three: most runs have none."""
+        if not policy.loads(num_bits, precision):
+            return False
         large = [sweep for sweep in sweeps if policy.loads(visited_bits(sweep, num_bits), precision)]
         some = [large[at] for at in (0, len(large) // 2, -1)] if large else []
         return self._choosing.kept(some, num_bits, precision) > 0

@@ -76,16 +76,21 @@ class KernelChooser:
             return list(map(self._made, every, sweeps, self._found([key for key, _ in every], precision)))
         keys = [(key_of(sweep), precision) for sweep in sweeps]
         runs = [self._runs.get(key, 0) for key in keys]
-        sizes = [visited_bits(sweep, num_bits) for sweep in sweeps]
-        there = [self._there(key) is not None for key in keys]
-        candidates = [policy.CandidateSweep(*candidate) for candidate in zip(there, runs, sizes, strict=True)]
-        chosen = policy.choose(candidates, precision, cores())
-        given = map(_Wanted, sizes, keys, sweeps)
-        self._begin([wanted for wanted, chose in zip(given, chosen, strict=True) if chose])
+        if keys and policy.may_choose(max(runs), num_bits, precision):
+            self._choose(sweeps, keys, runs, num_bits)
         for key, count in zip(keys, runs, strict=True):
             if key not in self._ready:
                 remember(self._runs, key, count + 1, 16 * KEPT)
         return [self._there(key) for key in keys]
+
+    def _choose(self, sweeps: list[Sweep], keys: list[_Key], runs: list[int], num_bits: int) -> None:
+        """Begin to make the kernels that are worth it; runs: how often each sweep's structure was interpreted."""
+        sizes = [visited_bits(sweep, num_bits) for sweep in sweeps]
+        there = [self._there(key) is not None for key in keys]
+        candidates = [policy.CandidateSweep(*candidate) for candidate in zip(there, runs, sizes, strict=True)]
+        chosen = policy.choose(candidates, keys[0][1], cores())
+        given = map(_Wanted, sizes, keys, sweeps)
+        self._begin([wanted for wanted, chose in zip(given, chosen, strict=True) if chose])
 
     def kept(self, sweeps: Sequence[Sweep], num_bits: int, precision: Precision) -> int:
         """Return how many kernels a run of these sweeps would load from disk."""
@@ -155,7 +160,7 @@ class KernelChooser:
 
     def waits(self, sweeps: Sequence[Sweep], precision: Precision) -> bool:
         """Return whether all kernels that are not there have been asked for, so that counting runs changes nothing."""
-        keys = [(key_of(sweep), precision) for sweep in sweeps]
+        keys = ((key_of(sweep), precision) for sweep in sweeps)
         return all(key in self._begun or key in self._ready for key in keys)
 
     def _begin(self, wanted: list[_Wanted]) -> None:

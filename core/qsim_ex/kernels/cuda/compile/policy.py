@@ -64,6 +64,11 @@ def loads(bits: int, precision: Precision) -> bool:
     return int(1e6 * extra_seconds(bits, precision)) > thresholds.now.loaded_microseconds
 
 
+def may_choose(runs: int, bits: int, precision: Precision) -> bool:
+    """Return whether `choose` may take sweeps over at most 2^bits amplitudes that ran at most so often; none is there."""
+    return runs >= RETURNS or extra_seconds(bits, precision) * (runs + 1) > LOOK_SECONDS
+
+
 def choose(candidates: Sequence[CandidateSweep], precision: Precision, cores: int) -> tuple[bool, ...]:
     """Return for each sweep whether it has a kernel or is to get one."""
     chosen = [candidate.at_hand or candidate.runs >= RETURNS for candidate in candidates]
