@@ -9,6 +9,10 @@
 #include "kernels/pivots.hpp"
 #include "kernels/run_words.hpp"
 
+namespace qx::plan {
+void make_numbers(Int planner, Complex* numbers, void* aside);  // see planner/coefficients/bind.cpp
+}
+
 namespace {
 
 using namespace qx;
@@ -17,8 +21,6 @@ constexpr std::int32_t ZERO_AT = 0;  // of qsim_ex.circuit.circuit
 
 // The signature of cuLaunchKernel: function, blocks, threads, shared memory, stream, pointers to arguments, more.
 using Launch = int (*)(Int, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, Int, Int, Int);
-
-const void* address(Int integer) { return reinterpret_cast<const void*>(integer); }
 
 // Computes entries of products of matrices, each a sum of products of two numbers.
 void products(Complex* numbers, const std::int32_t* at, Int count, Int terms) {
@@ -79,10 +81,6 @@ Int arguments(const Int* words, Int count, Int slots, double* room, Int state, I
 
 }  // namespace
 
-// See planner/coefficients/bind.cpp.
-QX_EXPORT(plan_bind, (const void* program, qx::Int size, const void* places, const void* incidence, qx::Int num_operands,
-                      void* numbers, const void* roots, qx::Int tables));
-
 // Runs `words`, except launches before number `first`, until `most` launches are queued; returns the driver's status, 0 for
 // success.
 //
@@ -131,9 +129,7 @@ QX_EXPORT(enqueue, (Launch driver, Int stream, Int state, Int tables, Int first,
                 else qx::pivot(raw, room + at[4], records, records + c);
                 break;
             }
-            case bind_word:  // without tables, so that nothing is allocated
-                qx_plan_bind(address(a), b, address(c), address(at[4]), at[5], numbers, nullptr, 0);
-                break;
+            case numbers_word: qx::plan::make_numbers(a, numbers, room + b); break;  // which allocates nothing
         }
     }
 }

@@ -19,8 +19,8 @@ namespace qx {
 // take, take_single: where its places (of reals) begin, how many there are, and where they go: the number of a float64 in
 //   the room, or of a float32.
 // launch: the kernel's handle, blocks, threads, how many arguments it has; behind it the arguments.
-// bind: the address of a compiled plan's coefficient program, its rows, the addresses of its places and of its incidence,
-//   and how many operands there are; all numbers but tables are made at once.
+// numbers: the address of a compiled plan, and where in the room there are `CoefficientProgram::room` bytes for a while; all
+//   numbers but tables are made at once, in the planner's order.
 // pivots, behind a take: where the places of that begin, where the records of pivots begin (see kernels/pivots.hpp), how
 //   many words they have, where the taken numbers went, and the bytes of one.
 // rows, products whose right factors are rows of 16 numbers (see kernels/matrix_rows.hpp): its first place, how many
@@ -35,14 +35,14 @@ enum Word : Int {
     take_word,
     take_single_word,
     launch_word,
-    bind_word,
+    numbers_word,
     pivots_word,
     rows_word
 };
 
 // The words of each instruction, except for the arguments of a launch; and those of the longest, which are read at once: as
 // many stand behind the end.
-constexpr Int word_length[] = {1, 2, 4, 4, 4, 4, 4, 5, 6, 6, 5}, longest_word = 6;
+constexpr Int word_length[] = {1, 2, 4, 4, 4, 4, 4, 5, 3, 6, 5}, longest_word = 6;
 
 // An argument: its kind, and a number: itself; what is added to the state's address, or to that of the tables; the byte of
 // the room at which a struct begins; or the address of a struct that stays.

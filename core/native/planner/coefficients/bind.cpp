@@ -84,32 +84,32 @@ class Buffer {
     Complex* made_;
 };
 
-// Makes the products of a plan, one after the other.
+// Makes the products of a plan, one after the other. aside: `CoefficientProgram::room` bytes.
 class Multiplier {
   public:
-    Multiplier(const PlanContext& context, Buffer& numbers) : context_(context), numbers_(numbers) {}
+    Multiplier(const PlanContext& context, Buffer& numbers, void* aside)
+        : context_(context), numbers_(numbers), right_(static_cast<Complex*>(aside)) {}
 
     void operator()(const Product& product) {
-        ProductKind kind = product.kind();
-        places_.resize(kind.left());
-        Index* place_to = places_.data();
-        context_.each_place(product.left, kind.left(), [&](Index place) { *place_to++ = place; });
-        right_.resize(kind.right());  // aside, since it may stand where the result is to be
-        Complex* right_to = right_.data();
+        const ProductKind kind = product.kind();
+        Complex* right_to = right_;  // aside, since it may stand where the result is to be
         context_.each_place(product.right, kind.right(), [&](Index place) { *right_to++ = numbers_[place]; });
+        auto* places = reinterpret_cast<Index*>(right_to);
+        Index* place_to = places;
+        context_.each_place(product.left, kind.left(), [&](Index place) { *place_to++ = place; });
         Complex* out = numbers_.at(product.start);
-        if (kind.columns == 4) return rows(kind, std::integral_constant<Index, 4>(), out);  // two qubits
-        if (kind.columns == 2) return rows(kind, std::integral_constant<Index, 2>(), out);
-        rows(kind, kind.columns, out);
+        if (kind.columns == 4) return rows(kind, places, std::integral_constant<Index, 4>(), out);  // two qubits
+        if (kind.columns == 2) return rows(kind, places, std::integral_constant<Index, 2>(), out);
+        if (kind.columns % row_size == 0 && kind.size <= most_rows) return vectors(kind, places, out);
+        rows(kind, places, kind.columns, out);
     }
 
   private:
     // columns: their number, which the compiler knows where it is small.
     template <class Columns>
-    void rows(const ProductKind& kind, Columns columns, Complex* out) const {
-        const Index* left = places_.data();
+    void rows(const ProductKind& kind, const Index* left, Columns columns, Complex* out) const {
         for (Index row = 0; row < kind.blocks * kind.size; ++row, left += kind.size, out += columns) {
-            const Complex* from = right_.data() + row / kind.size * kind.size * columns;
+            const Complex* from = right_ + row / kind.size * kind.size * columns;
             for (Index j = 0; j < columns; ++j) out[j] = {};
             for (Index k = 0; k < kind.size; ++k, from += columns) {
                 if (left[k] == 0) continue;
@@ -119,10 +119,28 @@ class Multiplier {
         }
     }
 
+    // The same where columns are rows of a dense block one behind the other.
+    void vectors(const ProductKind& kind, const Index* left, Complex* out) const {
+        const Complex* right = right_;
+        const Int size = kind.size, rest = kind.columns / row_size;
+        auto load = [&](Int k, Int r, double* re, double* im) {
+            const Complex* from = right + (k * rest + r) * row_size;
+            for (int j = 0; j < row_size; ++j) re[j] = from[j].re, im[j] = from[j].im;
+        };
+        auto entry = [&](Int i, Int k, double& re, double& im) {
+            const Complex factor = numbers_[left[i * size + k]];
+            re = factor.re, im = factor.im;
+            return left[i * size + k] != 0;
+        };
+        for (Index block = 0; block < kind.blocks; ++block) {
+            qx::multiply_rows(size, rest, load, entry, reinterpret_cast<double*>(out));
+            left += kind.left() / kind.blocks, right += kind.right() / kind.blocks, out += kind.right() / kind.blocks;
+        }
+    }
+
     const PlanContext& context_;
     Buffer& numbers_;
-    std::vector<Index> places_;
-    std::vector<Complex> right_;
+    Complex* right_;
 };
 
 // e^{i angle} for an angle in parts of a turn: a root of unity, times a series for the small angle that is left.
@@ -217,33 +235,49 @@ void run(std::span<const Instruction> rows, const Index* at, const std::uint64_t
     }
 }
 
-// Runs a part of a plan's coefficient program; see `plan_fill`.
-Int fill(const Planner& plan, Buffer& numbers, const Complex* roots, Int begin, Int count) {
+// Makes some products and Euler angles of a plan, from number `begin` on and up to `end`.
+void make(const Planner& plan, Buffer& numbers, void* aside, std::size_t begin, std::size_t end) {
     const CoefficientProgram& program = plan.program();
-    Multiplier multiply(*plan.context, numbers);
-    std::size_t early = program.early(), turned = early + program.eulers().size();
-    std::size_t tabled = program.products().size() + program.eulers().size(), end = tabled + program.folds().size();
-    std::size_t at = static_cast<std::size_t>(begin), last = std::min(end, at + static_cast<std::size_t>(count));
-    for (; at < last; ++at) {
+    Multiplier multiply(*plan.context, numbers, aside);
+    const std::size_t early = program.early(), turned = early + program.eulers().size();
+    for (std::size_t at = begin; at < end; ++at) {
         if (at < early) {
             multiply(program.products()[at]);
         } else if (at < turned) {
             const Euler& euler = program.eulers()[at - early];
             auto entry = [&](Index k) { return numbers[plan.context->place(euler.matrix, k)]; };
             split_rotation(entry(0), entry(1), entry(2), entry(3), euler.imaginary, numbers.at(euler.start));
-        } else if (at < tabled) {
-            multiply(program.products()[at - program.eulers().size()]);
         } else {
-            const Fold& fold = program.folds()[at - tabled];
-            make_table(program.factors(fold), fold.factors, fold.entries, program.incidence(fold), numbers, roots,
-                       numbers.at(fold.start));
+            multiply(program.products()[at - program.eulers().size()]);
         }
+    }
+}
+
+// Runs a part of a plan's coefficient program; see `plan_fill`.
+Int fill(const Planner& plan, Buffer& numbers, const Complex* roots, Int begin, Int count) {
+    const CoefficientProgram& program = plan.program();
+    const std::size_t tabled = program.untabled(), end = tabled + program.folds().size();
+    std::size_t at = static_cast<std::size_t>(begin), last = std::min(end, at + static_cast<std::size_t>(count));
+    std::vector<Complex> aside(static_cast<std::size_t>(program.room()) / sizeof(Complex) + 1);
+    make(plan, numbers, aside.data(), at, std::min(last, tabled));
+    for (at = std::max(at, tabled); at < last; ++at) {
+        const Fold& fold = program.folds()[at - tabled];
+        make_table(program.factors(fold), fold.factors, fold.entries, program.incidence(fold), numbers, roots,
+                   numbers.at(fold.start));
     }
     thresholds.coefficients_at_once.met(last < end);
     return static_cast<Int>(end - last);
 }
 
 }  // namespace
+
+// Makes all numbers of a plan (the address of its Planner) but tables, behind its operands. aside: as `Multiplier` takes it.
+void make_numbers(Int planner, Complex* numbers, void* aside) {
+    const auto& plan = *reinterpret_cast<const Planner*>(planner);
+    const Int operands = plan.program().num_operands();
+    Buffer buffer(numbers, operands, numbers + operands);
+    make(plan, buffer, aside, 0, plan.program().untabled());
+}
 
 }  // namespace qx::plan
 

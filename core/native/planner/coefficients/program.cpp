@@ -149,6 +149,7 @@ Places CoefficientProgram::product(ProductKind kind, Factor left, Factor right) 
     products_.push_back({start, left, right, kind.level, static_cast<std::uint8_t>(kind.late), exponent(kind.blocks),
                          exponent(kind.size), exponent(kind.columns)});
     if (!kind.late) early_ = products_.size();
+    room_ = std::max(room_, static_cast<Int>(2 * kind.right() * sizeof(double) + kind.left() * sizeof(Index)));
     return {start, kind.right()};
 }
 

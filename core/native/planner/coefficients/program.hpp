@@ -82,6 +82,9 @@ class CoefficientProgram {
     Int size() const { return size_; }
     Int listed_size() const { return size_ + shared_; }
     std::size_t bytes() const;
+    // How many products and Euler angles there are; and the bytes in which a product's factors are laid out.
+    std::size_t untabled() const { return products_.size() + eulers_.size(); }
+    Int room() const { return room_; }
 
     // In the order in which they were asked for, which is one in which they can be made: early products, Euler angles, late
     // products, tables.
@@ -104,7 +107,7 @@ class CoefficientProgram {
     }
 
     Int num_operands_;
-    Int size_, shared_ = 0;
+    Int size_, shared_ = 0, room_ = 0;
     std::size_t early_ = 0;
     std::vector<Product> products_;
     std::vector<Euler> eulers_;

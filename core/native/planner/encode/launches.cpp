@@ -26,15 +26,8 @@ constexpr Int blocks_for(Int size) { return std::max(Int{1}, std::min(most_block
 
 LaunchWriter::LaunchWriter(const Planner& plan, const SweepPrograms& programs, const SweepKernel* kernels,
                            const LaunchSetting& setting, LaunchArrays& out)
-    : plan_(plan), numbers_(plan.listed()), num_operands_(plan.program().num_operands()), programs_(programs),
-      kernels_(kernels), setting_(setting), out_(out), real_(setting.real_bytes) {
-    tables_at_ = num_operands_;
-    for (const Instruction& row : numbers_.program)
-        if (row.type != Instruction::fold) tables_at_ += appended(row);
-    size_ = tables_at_;
-    for (const Instruction& row : numbers_.program)
-        if (row.type == Instruction::fold) size_ += appended(row);
-}
+    : plan_(plan), numbers_(plan, kernels != nullptr), num_operands_(plan.program().num_operands()), programs_(programs),
+      kernels_(kernels), setting_(setting), out_(out), real_(setting.real_bytes), size_(numbers_.size()) {}
 
 bool LaunchWriter::write() {
     if (size_ > (Int{1} << 29) || !look()) return false;  // places are integers of 32 bits
@@ -61,7 +54,8 @@ void LaunchWriter::lay_out_room() {
     factors_at_ = 16 * size_ + 32;
     Int most = 0;
     for (const TablePart& part : parts_) most = std::max(most, setting_.limits[part.limit]);
-    values_at_ = factors_at_ + 8 * most;
+    aside_ = factors_at_ + 8 * most;
+    values_at_ = aside_ + (kernels_ ? 0 : (plan_.program().room() + 7) / 8 * 8);
     Int beyond = std::max(setting_.few.numbers, setting_.many.numbers);  // what the last struct may be longer
     slots_ = values_at_ + (num_values_ * real_ + beyond + 7) / 8 * 8;
     out_.room = slots_ + 8 * 2 * most_arguments;
@@ -157,15 +151,12 @@ NumberSchedule LaunchWriter::schedule(const std::vector<Stage>& stages, std::vec
     std::vector<Int> first(static_cast<std::size_t>(size_) + 2, launches);  // 0, 1 and -1 stand behind all numbers
     for (Int k = launches; k-- > 0;)
         for (Int take : takes(stages[static_cast<std::size_t>(k)])) first[static_cast<std::size_t>(take / 2)] = k;
-    return {numbers_, num_operands_, std::move(first), launches, std::move(entries), out_};
+    return {plan_.listed(), num_operands_, std::move(first), launches, std::move(entries), out_};
 }
 
 // Writes that all numbers are computed, if they are not there yet, and then some entries of tables.
 void LaunchWriter::at_once(const std::vector<TableEntry>& entries) {
-    if (tables_at_ > num_operands_)
-        out_.add(bind_word, reinterpret_cast<Int>(numbers_.program.data()), numbers_.program.size(),
-                 reinterpret_cast<Int>(numbers_.places.data()), reinterpret_cast<Int>(numbers_.incidence.data()),
-                 num_operands_);
+    if (plan_.program().untabled()) out_.add(numbers_word, reinterpret_cast<Int>(&plan_), aside_ / 8);
     for (const TableEntry& entry : entries) out_.add(entry_word, entry.place, entry.factors, entry.count);
 }
 
@@ -188,7 +179,7 @@ RunKernel LaunchWriter::kernel_for(Int words, Int numbers) const {
 // Returns a take over a sweep's packed numbers as one over the coefficient buffer.
 Int LaunchWriter::in_buffer(Int take, const SweepRow& row) const {
     if (take >= 2 * row.count) return take - 2 * row.count + 2 * size_;
-    return 2 * static_cast<Int>(numbers_.packed[static_cast<std::size_t>(row.packed + take / 2)]) + take % 2;
+    return 2 * numbers_.packed(row.packed + take / 2) + take % 2;
 }
 
 // Returns the takes of all numbers that sweeps read from the device's memory.
@@ -227,37 +218,33 @@ bool LaunchWriter::lay_out_tables(const std::vector<Int>& every, std::size_t fir
         return half > first_take && lay_out_tables(every, first_take, half) && lay_out_tables(every, half, last_take);
     };
     std::vector<Int> factors;
-    const Int before = 2 * tables_at_, end = 2 * size_;
+    const Int end = 2 * size_;  // behind it are constants
+    auto is_direct = [&](Int take) { return take < end && !numbers_.is_entry(take / 2); };
     std::vector<Int> direct;  // numbers that are no products; one that is taken twice is sent twice, which is rare
     for (Int take : takes) {
-        if (take >= before) continue;
+        if (!is_direct(take)) continue;
         if (static_cast<Int>(direct.size()) == setting_.limits[numbers_kernels - 1]) return in_halves();
         direct.push_back(take);
     }
-    std::vector<Index> entry(static_cast<std::size_t>(size_ - tables_at_));
+    std::vector<Index> entry(static_cast<std::size_t>(numbers_.num_entries()));
     for (Int take : takes)
-        if (take >= before && take < end) entry[static_cast<std::size_t>(take / 2 - tables_at_)] = 1;
+        if (take < end && !is_direct(take)) entry[numbers_.entry(take / 2)] = 1;
     std::vector<std::uint32_t> records;
     std::size_t number = 0;  // of an entry, counted from the first table
-    for (const Instruction& fold : numbers_.program) {
-        if (fold.type != Instruction::fold) continue;
-        const Int words = (fold.factors + 63) / 64;
-        for (Int table = 0; table < fold.count; ++table) {
-            const auto first = static_cast<std::uint32_t>(factors.size() / 2);
-            bool used = false;
-            for (Int row = 0; row < fold.entries; ++row, ++number) {
-                if (!entry[number]) continue;
-                used = true;
-                entry[number] = static_cast<Index>(takes.size() + records.size());
-                records.push_back(first), records.push_back(static_cast<std::uint32_t>(fold.factors));
-                const std::uint64_t* bits = numbers_.incidence.data() + fold.bits + (table * fold.entries + row) * words;
-                for (Int k = 0; k < (fold.factors + 31) / 32; ++k)
-                    records.push_back(static_cast<std::uint32_t>(bits[k / 2] >> k % 2 * 32));
-            }
-            const Index* known = numbers_.places.data() + fold.at + table * fold.factors;
-            for (Int k = 0; used && k < fold.factors; ++k)
-                factors.push_back(2 * static_cast<Int>(known[k])), factors.push_back(factors.back() + 1);
+    for (const RunNumbers::Table& table : numbers_.tables()) {
+        const auto first = static_cast<std::uint32_t>(factors.size() / 2);
+        const std::uint64_t* bits = table.incidence;
+        bool used = false;
+        for (Int row = 0; row < table.entries; ++row, ++number, bits += table.words()) {
+            if (!entry[number]) continue;
+            used = true;
+            entry[number] = static_cast<Index>(takes.size() + records.size());
+            records.push_back(first), records.push_back(static_cast<std::uint32_t>(table.factors));
+            for (Int k = 0; k < (table.factors + 31) / 32; ++k)
+                records.push_back(static_cast<std::uint32_t>(bits[k / 2] >> k % 2 * 32));
         }
+        for (Int k = 0; used && k < table.factors; ++k)
+            factors.push_back(2 * static_cast<Int>(table.of[k])), factors.push_back(factors.back() + 1);
     }
     std::uint32_t next_direct = static_cast<std::uint32_t>(factors.size());
     factors.insert(factors.end(), direct.begin(), direct.end());
@@ -270,35 +257,31 @@ bool LaunchWriter::lay_out_tables(const std::vector<Int>& every, std::size_t fir
                       static_cast<Int>(factors_.size()), most, limit});
     factors_.insert(factors_.end(), factors.begin(), factors.end());
     for (Int take : takes)
-        out_.sent.push_back(take < before ? next_direct++ << 2
-                            : take < end  ? entry[static_cast<std::size_t>(take / 2 - tables_at_)] << 2 |
-                                                static_cast<Index>(1 + take % 2)
-                                          : static_cast<Index>(take - end) << 2 | 3);
+        out_.sent.push_back(take >= end       ? static_cast<Index>(take - end) << 2 | 3
+                            : is_direct(take) ? next_direct++ << 2
+                                              : entry[numbers_.entry(take / 2)] << 2 | static_cast<Index>(1 + take % 2));
     out_.sent.insert(out_.sent.end(), records.begin(), records.end());
     return true;
 }
 
 // Returns those entries of tables that kernels take by value, products of few factors, which are added to the places.
 std::vector<TableEntry> LaunchWriter::entries() {
-    std::vector<char> wanted(static_cast<std::size_t>(size_ - tables_at_));
+    std::vector<char> wanted(static_cast<std::size_t>(numbers_.num_entries()));
     for (const SweepRow& row : sweeps_)
         for (Int by_value : row.by_value)
-            if (Int take = in_buffer(by_value, row); take >= 2 * tables_at_ && take < 2 * size_)
-                wanted[static_cast<std::size_t>(take / 2 - tables_at_)] = 1;
+            if (Int take = in_buffer(by_value, row); take < 2 * size_ && numbers_.is_entry(take / 2))
+                wanted[numbers_.entry(take / 2)] = 1;
     std::vector<TableEntry> found;
     std::size_t number = 0;
-    for (const Instruction& fold : numbers_.program) {
-        if (fold.type != Instruction::fold) continue;
-        const Int words = (fold.factors + 63) / 64;
-        for (Int k = 0; k < fold.count * fold.entries; ++k, ++number) {
+    for (const RunNumbers::Table& table : numbers_.tables()) {
+        const std::uint64_t* bits = table.incidence;
+        for (Int row = 0; row < table.entries; ++row, ++number, bits += table.words()) {
             if (!wanted[number]) continue;
-            const std::uint64_t* bits = numbers_.incidence.data() + fold.bits + k * words;
-            const Index* factors = numbers_.places.data() + fold.at + k / fold.entries * fold.factors;
             const Int at = out_.next_place();
-            for (Int word = 0; word < words; ++word)
+            for (Int word = 0; word < table.words(); ++word)
                 each(bits[word],
-                     [&](int bit) { out_.places.push_back(static_cast<std::int32_t>(factors[64 * word + bit])); });
-            found.push_back({tables_at_ + static_cast<Int>(number), at, out_.next_place() - at});
+                     [&](int bit) { out_.places.push_back(static_cast<std::int32_t>(table.of[64 * word + bit])); });
+            found.push_back({table.at + row, at, out_.next_place() - at});
         }
     }
     return found;
@@ -408,8 +391,8 @@ QX_EXPORT(plan_free_programs, (qx::Int programs)) {
 }
 
 // Returns a plan's launches; writes the address and the length of each of their arrays, and then three sizes. Returns 0 if
-// they cannot be laid out. The planner has listed its numbers. programs: 0 if no sweep is interpreted. kernels: the integers
-// of a SweepKernel for each sweep, or null if all are interpreted. setting: the integers of LaunchSetting.
+// they cannot be laid out. programs: 0 if no sweep is interpreted. kernels: the integers of a SweepKernel for each sweep,
+// for which the planner has listed its numbers; null if all are interpreted. setting: the integers of LaunchSetting.
 QX_EXPORT(plan_launches,
           (qx::Int planner, qx::Int programs, const SweepKernel* kernels, const LaunchSetting* setting, qx::Int* out)) {
     return Owned<LaunchArrays>::make([&]() -> LaunchArrays* {

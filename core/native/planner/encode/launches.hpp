@@ -5,6 +5,7 @@
 
 #include "planner/encode/number_schedule.hpp"
 #include "planner/encode/programs.hpp"
+#include "planner/encode/run_numbers.hpp"
 #include "planner/plan.hpp"
 
 namespace qx::plan {
@@ -53,8 +54,8 @@ struct LaunchArrays : RunWords {
 
 class LaunchWriter {
   public:
-    // The planner has listed its numbers. kernels: of all sweeps, or null if none has a kernel of its own; then all numbers
-    // are computed before the first launch, which takes the host least time in all.
+    // kernels: of all sweeps, and then the planner has listed its numbers; or null if none has a kernel of its own. Then all
+    // numbers are computed before the first launch, in the planner's order, which takes the host least time in all.
     // programs: of all sweeps, if one is interpreted.
     LaunchWriter(const Planner& plan, const SweepPrograms& programs, const SweepKernel* kernels,
                  const LaunchSetting& setting, LaunchArrays& out);
@@ -108,19 +109,19 @@ class LaunchWriter {
     void zero_fill(Mask fresh);
 
     const Planner& plan_;
-    const CoefficientArrays& numbers_;
+    const RunNumbers numbers_;
     const Int num_operands_;
     const SweepPrograms& programs_;
     const SweepKernel* kernels_;
     const LaunchSetting& setting_;
     LaunchArrays& out_;
 
-    Int real_, size_ = 0, tables_at_ = 0;  // the bytes of a real; the numbers, and those before tables
+    Int real_, size_;  // the bytes of a real; the numbers
     std::vector<SweepRow> sweeps_;
     Int num_values_ = 0, num_tables_ = 0;  // reals
     std::vector<Int> factors_;             // takes of the tables' input
     std::vector<TablePart> parts_;
-    Int factors_at_ = 0, values_at_ = 0, slots_ = 0;  // in the room, in bytes
+    Int factors_at_ = 0, aside_ = 0, values_at_ = 0, slots_ = 0;  // in the room, in bytes
 };
 
 }  // namespace qx::plan

@@ -19,6 +19,7 @@ from qsim_ex.kernels.cuda.compile.policy import RETURNS
 from qsim_ex.kernels.cuda.interpret.interpreter import FEW, MANY
 from qsim_ex.kernels.cuda.launch.loading import NumberLoader
 from qsim_ex.placement.single import Single
+from qsim_ex.planning.compiled import Planner
 from qsim_ex.planning.planner import compiled_plan
 from qsim_ex.reference import simulate
 from qsim_ex.steps import Layout, Plan, Shape
@@ -146,8 +147,10 @@ def test_long_runs_are_queued_in_pieces(dtype: np.dtype, hold: Hold) -> None:
 
 
 def test_a_first_run_makes_no_objects(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Neither register blocks nor takes become Python objects, though kernels may be compiled later."""
-    for owner, name in ((PlannedSweep, "register_blocks"), (NumberLoader, "__init__")):
+    """Neither register blocks nor takes become Python objects, though kernels may be compiled later; nor is the
+    coefficient program listed: numbers are made in the planner's own order.
+    """
+    for owner, name in ((PlannedSweep, "register_blocks"), (NumberLoader, "__init__"), (Planner, "listed")):
         monkeypatch.setattr(owner, name, None)
     circuit, device = drawn(2, 8, 60), GpuDevice.on(EmulatedRuntime())
     plan: Plan = compiled_plan(circuit.instructions, 8, Layout.identity(8), SMALL, 255, True)

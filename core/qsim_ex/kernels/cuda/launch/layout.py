@@ -43,7 +43,8 @@ def laid_out(
     sizes = num_bits, precision.storage.real_bytes, runtime.room
     given = np.array([*sizes, *few, *many, *limits], dtype=np.int64)
     out = np.empty(2 * len(_ARRAYS) + 3, dtype=np.int64)
-    plan.owner.listed()  # which native code reads then
+    if any(kernels):
+        plan.owner.listed()  # which native code reads then, so that each number is made when it is needed
     programs = None if all(kernels) else plan_programs(plan, precision, runtime.tensor, True)
     own = _rows(runtime, kernels) if any(kernels) else None
     rows, at = 0 if own is None else address(own), 0 if programs is None else programs.handle
