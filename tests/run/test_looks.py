@@ -27,7 +27,7 @@ from qsim_ex.planning.written.out import Manner, WrittenCircuit
 from qsim_ex.program.divide import program_of
 from qsim_ex.program.program import Program
 from qsim_ex.reference import simulate
-from qsim_ex.run import candidates, looks, tried
+from qsim_ex.run import beside, candidates, looks, tried
 from qsim_ex.run.looks import Look, _Option, _quietly
 from qsim_ex.run.request import own_bindings
 from qsim_ex.run.tried import Chosen, Tried
@@ -143,6 +143,14 @@ def test_a_first_run_is_chosen_by_its_own_time(hold: Hold, monkeypatch: pytest.M
         tried.tried.cache_clear()
         monkeypatch.setattr(Where, "times", times)
         assert bool(OfHypotheticalGpu(made, threads=1).run()) == taken
+
+
+def test_short_runs_make_no_pieces_of_work(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A run that is too short for any look is planned at once, and nothing is made that another thread might do."""
+    monkeypatch.setattr(beside, "Begun", None)
+    one = OfHypotheticalGpu(gates("su2"))
+    assert one.run() is None
+    assert one.asked == 1
 
 
 def test_short_runs_are_compared_once_all_have_taken_as_long(hold: Hold) -> None:

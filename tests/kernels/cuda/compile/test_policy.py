@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from qsim_ex.kernels.cuda.compile.policy import RETURNS, CandidateSweep, choose, extra_seconds
+import itertools
+
+from qsim_ex.kernels.cuda.compile.policy import RETURNS, CandidateSweep, choose, extra_seconds, may_choose
 from qsim_ex.kernels.cuda.write.register_layout import visited_bits
 from qsim_ex.precision import DOUBLE, PRECISIONS, SINGLE
 from qsim_ex.steps import Sweep
@@ -64,3 +66,14 @@ def test_a_growing_sweep_visits_less_than_the_state():
     """Bits that stay fresh halve what is visited; those in the tile do not."""
     sweep = Sweep(tile=(0, 1, 2, 3, 9), register_blocks=(), numbers=0, tables=0, fresh=0b11_0000_0011_0000_0000)
     assert visited_bits(sweep, 20) == 17
+
+
+def test_what_may_not_be_chosen_is_not():
+    """Where `may_choose` says no, no sweep that is as large or smaller and ran as often or less gets a kernel."""
+    answers = set()
+    for bits, runs, cores in itertools.product((4, 20, 26, 28, 31, 36), range(4), (1, 16)):
+        may = may_choose(runs, bits, SINGLE)
+        answers.add(may)
+        some = [new(of, ran) for of in (bits, bits - 4) for ran in range(runs + 1)] * 8
+        assert may or not any(choose(some, SINGLE, cores))
+    assert answers == {True, False}

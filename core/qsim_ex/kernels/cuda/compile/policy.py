@@ -65,7 +65,7 @@ def loads(bits: int, precision: Precision) -> bool:
 
 
 def may_choose(runs: int, bits: int, precision: Precision) -> bool:
-    """Return whether `choose` may take sweeps over at most 2^bits amplitudes that ran at most so often; none is there."""
+    """Return whether `choose` may take some of the sweeps over at most 2^bits amplitudes that ran at most so often."""
     return runs >= RETURNS or extra_seconds(bits, precision) * (runs + 1) > LOOK_SECONDS
 
 
