@@ -40,7 +40,7 @@ class _Known(NamedTuple):
     touched: int
 
 
-class _Planned(NamedTuple):
+class _PlannedCircuit(NamedTuple):
     program: Program
     plan: Plan
 
@@ -81,9 +81,9 @@ class RepeatedCircuit:
         placed.run(plan, ((prepared, loaded),), _nobody)
         return StateVector.of(placed, where, self._options, touched)
 
-    def _faster(self, circuit: Circuit, where: Assignment) -> tuple[Circuit, _Planned | None]:
+    def _faster(self, circuit: Circuit, where: Assignment) -> tuple[Circuit, _PlannedCircuit | None]:
         """Return what runs in place of a circuit, another one if that is faster; and its plan, if it was asked for."""
-        device, structure, mine = where.device, circuit.structure, list[_Planned]()
+        device, structure, mine = where.device, circuit.structure, list[_PlannedCircuit]()
         heavy = len(structure.instructions) << structure.num_qubits >= thresholds.now.method_work
         if not heavy:
             return circuit, None
@@ -100,12 +100,12 @@ class RepeatedCircuit:
         found = written_out(structure, bound, came, place, planned)
         return (circuit, mine[-1] if mine else None) if found is None else (found.circuit, None)
 
-    def _planned(self, circuit: Circuit, device: Device) -> _Planned:
+    def _planned(self, circuit: Circuit, device: Device) -> _PlannedCircuit:
         """Return the program of a circuit, and its plan from |0…0⟩."""
         program, num_wires = unitary_program(circuit.structure), circuit.num_qubits
         start, fresh = Layout.identity(num_wires), (1 << num_wires) - 1
         plan = plan_of(program.whole.work, num_wires, start, device.shape(self._dtype), fresh, place=True)
-        return _Planned(program, plan)
+        return _PlannedCircuit(program, plan)
 
     def _prepared(self, circuit: Circuit, device: Device, program: Program, plan: Plan) -> _Known:
         """Prepare a plan; only settled work (see `Device.prepare`) is kept for the next run."""

@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable
 from functools import cached_property
 from itertools import pairwise
-from operator import mul
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -37,8 +36,6 @@ NAMES = (
     ("end", "i4", 1),
 )
 """The arrays of a compiled plan, in the order of `qx_plan_arrays`: name, type, and integers of a row."""
-
-_PLACES = {name: place for place, (name, _, _) in enumerate(NAMES)}
 
 LISTED = (("program", "i8", 9), ("places", "u4", 1), ("incidence", "u8", 1), ("packed", "u4", 1))
 """The arrays of a listed coefficient program, in the order of `qx_plan_listed`: as in `NAMES`."""
@@ -139,22 +136,14 @@ class PlanArrays:
         self.num_operands = num_operands
         self.size = size
         self.staged = False
-        self._found, self._program_bytes = found, program_bytes
-
-    def __getattr__(self, name: str) -> NDArray[Any]:
-        """Return an array that nobody asked for yet: a first run needs half of them."""
-        if name not in _PLACES:
-            raise AttributeError(name)
-        place = _PLACES[name]
-        (made,) = arrays_at(self.owner, NAMES[place : place + 1], self._found[2 * place : 2 * place + 2])
-        setattr(self, name, made)
-        return made
+        self._program_bytes = program_bytes
+        for (name, _, _), made in zip(NAMES, arrays_at(owner, NAMES, found), strict=True):
+            setattr(self, name, made)
 
     @property
     def bytes(self) -> int:
         """The bytes of all arrays, and of the coefficient program."""
-        sizes = [row * int(kind[1:]) for _, kind, row in NAMES]
-        return self._program_bytes + sum(map(mul, sizes, self._found[1::2]))
+        return sum([int(getattr(self, name).nbytes) for name, _, _ in NAMES], self._program_bytes)
 
     @cached_property
     def sweep_places(self) -> dict[int, int]:
