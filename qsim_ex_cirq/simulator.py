@@ -48,8 +48,8 @@ class QsimExSimulator(SimulatesValues, SimulatesStates):
     channel that acts on every qubit after every moment.
     split_untangled_states: as in Cirq, whether qubits that nothing entangles are simulated apart; the engine's option
     `separate`, unless that is given too. Results are the same.
-    trajectories: how many an expectation value is the mean of where something in the circuit is random; the engine's
-    1,000 if None.
+    trajectories: how many an expectation value is the mean of where something in the circuit is random; if None, values
+    of few noisy qubits are exact, and others are means over 1,000.
     engine: any other field of `qsim_ex.Options`, such as ``device="gpu"``, ``devices=[0, 1, 2, 3]``,
     ``device_wires=28``, ``max_memory``, ``threads`` or ``progress``.
 

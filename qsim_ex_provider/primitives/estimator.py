@@ -43,7 +43,7 @@ class EstimatorV2(BaseEstimatorV2):
     default_precision: the standard error of a PUB where neither it nor `run` names one; 0 if None. With 0 values are
     exact; with another one, normal noise of that standard deviation is added to them, and `stds` says so.
     trajectories: of how many a value is the mean where something in a circuit is random; `stds` holds its standard
-    error. None leaves the number to the engine, which takes 1,000.
+    error. None leaves it to the engine: values of few noisy qubits are exact, and others means over 1,000.
     noise_model: as of the backend, a `NoiseModel` of qiskit_aer.noise or of qsim_ex. Readout
     errors change values where conditions read what was measured.
     backend: a backend whose options are taken where no others are given; one that is not of qsim-ex is simulated, see

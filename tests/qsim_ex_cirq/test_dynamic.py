@@ -350,12 +350,14 @@ def test_values_after_permitted_measurements(make: Any, noise: Any) -> None:
     assert_means(simulator, circuit, density_of(circuit, noise), permit_terminal_measurements=True)
 
 
-def test_exact_values_have_no_errors(simulator: QsimExSimulator) -> None:
-    """Exact values have no errors and no trajectories, for each point of a sweep separately."""
+def test_exact_values_have_no_errors(make: Any, simulator: QsimExSimulator) -> None:
+    """Exact values have no errors and no trajectories, for each point of a sweep separately; of few wires all are."""
     circuit = cirq.Circuit(cirq.ry(T)(A), cirq.X(B).with_probability(T))
-    found = simulator.simulate_expectation_estimates_sweep(
-        circuit, [cirq.Z(A), cirq.Z(B)], cirq.Points("t", [1.0, 0.5])
-    )
+    asked = circuit, [cirq.Z(A), cirq.Z(B)], cirq.Points("t", [1.0, 0.5])
+    exact = simulator.simulate_expectation_estimates_sweep(*asked)
+    assert [(one.trajectories, one.errors) for one in exact] == [(None, [0, 0])] * 2
+    np.testing.assert_allclose([one.values for one in exact], [[np.cos(1), -1], [np.cos(0.5), 0]], atol=1e-6)
+    found = make(trajectories=1000).simulate_expectation_estimates_sweep(*asked)
     assert [one.trajectories for one in found] == [None, 1000]
     assert found[0].errors == [0, 0]
     np.testing.assert_allclose(found[0].values, [np.cos(1), -1], atol=1e-6)

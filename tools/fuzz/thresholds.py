@@ -66,6 +66,7 @@ DRAWN: Mapping[str, tuple[int, ...]] = {
     "block_wires": (0, 1, 2),
     "block_shots": (0, 2, 1 << 20),
     "narrow_density_wires": (0, 2, 3),
+    "exact_wires": (0, 1, 3),
     "narrow_bindings": (1, 2),
     "table_wires": (0, 1, 3),
     "table_size": (1, 4, 30),

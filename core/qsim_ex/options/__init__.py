@@ -95,8 +95,8 @@ class Options:
         computes what is expected without chance, from a density matrix: the memory of twice as many wires.
         'stabilizer' runs Clifford gates and Pauli noise on Stim, without amplitudes, for thousands of wires.
         'automatic' is 'statevector', except that shots of a few noisy wires without measurements on the way are drawn
-        from their density matrix, and circuits that 'stabilizer' can run are run so where that costs less; the result
-        says which and why.
+        from their density matrix, means that it has too are taken from it, and circuits that 'stabilizer' can run are
+        run so, where that costs less; the result says which and why.
     processes: over how many processes a state is divided, under a launcher such as mpirun. 'auto' divides states that
         are large enough over all of them, a number divides every state over that many, and 'never' none. With a number,
         many bindings or trajectories of small states are shared out instead. All processes make the same calls, and

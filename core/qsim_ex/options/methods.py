@@ -54,6 +54,15 @@ METHODS: tuple[MethodRow, ...] = (
         instead_of_state="use Simulator.run or run_batch, and save what='stabilizer'",
     ),
     MethodRow(
+        "exact_values",
+        "density_matrix",
+        ("automatic",),
+        "means that a density matrix has too, of up to 11 noisy wires, where it costs less than trajectories",
+        index_bits=2,
+        draws=False,
+        only_if="averages_noise",
+    ),
+    MethodRow(
         "density_matrix",
         "density_matrix",
         ("density_matrix",),

@@ -233,6 +233,15 @@ def entropy(program: Program, operands: Complex) -> float:
     return found
 
 
+def unlikely(program: Program, operands: Complex) -> float:
+    """Return about the share of trajectories that do not make the most likely choice everywhere."""
+    channels, of = channels_of(program)
+    found = 1.0
+    for choice, times in zip(channels, np.bincount(of, minlength=len(channels)).tolist(), strict=True):
+        found *= float(kraus_of(choice, operands).mean.max()) ** times
+    return 1 - found
+
+
 @lru_cache(maxsize=256)
 def channels_of(program: Program) -> tuple[tuple[Choice, ...], tuple[int, ...]]:
     """Return the choices of a program that are among different matrices, and for every choice the number of its own."""

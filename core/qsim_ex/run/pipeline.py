@@ -18,7 +18,6 @@ from qsim_ex import thresholds
 from qsim_ex.circuit.circuit import Circuit
 from qsim_ex.circuit.noise.readout import ReadoutErrors
 from qsim_ex.circuit.observables import PauliSum
-from qsim_ex.circuit.ops import Channel
 from qsim_ex.circuit.parameters.bindings import Bindings
 from qsim_ex.circuit.saves import SAVE_KINDS, Save
 from qsim_ex.comm import connection
@@ -40,7 +39,7 @@ from qsim_ex.run.candidates import gates_of
 from qsim_ex.run.collector import Collector
 from qsim_ex.run.methods.method import ProgramWay, RunMethod, SimulatesStates, loaded
 from qsim_ex.run.outcome import result_of
-from qsim_ex.run.request import Request, checked_request, own_bindings, without_idle_wires
+from qsim_ex.run.request import TRAJECTORIES, Request, checked_request, own_bindings, without_idle_wires
 from qsim_ex.run.where import Where
 from qsim_ex.run.worker import machines_of, traverse
 from qsim_ex.run.written_out import FACT, Written, written_out
@@ -99,7 +98,7 @@ class BatchCall:
     @classmethod
     def of_shots(cls, circuit: Circuit, options: Options) -> BatchCall:
         """Return a call for shots of a circuit, with its own numbers, for questions before a run."""
-        return cls(Assigner(options), options, circuit, own_bindings(circuit), 1, None, (), None, None, ())
+        return cls(Assigner(options), options, circuit, own_bindings(circuit), TRAJECTORIES, None, (), None, None, ())
 
     @property
     def groups(self) -> tuple[tuple[int, ...], ...]:
@@ -119,9 +118,15 @@ class BatchCall:
     def draws_noise(self) -> bool:
         """Whether shots of a noisy circuit are asked for and nothing else, and some wires may be idle if it is wide."""
         structure, counted = self.circuit.structure, self.shots is not None and self.trajectories is None
-        if not counted or self.observables or Channel not in structure.kinds:
+        if not counted or self.observables or not structure.is_noisy:
             return False
         return structure.num_qubits <= thresholds.now.narrow_density_wires or not structure.joins_all
+
+    @property
+    def averages_noise(self) -> bool:
+        """Whether values of a noisy circuit are asked for, and no number of trajectories of which they are means."""
+        structure, drawn = self.circuit.structure, bool(self.observables) and self.trajectories is not None
+        return structure.is_noisy and not drawn and (structure.has_saves or bool(self.observables))
 
     def checked(self, program: Program, measures: bool) -> Request:
         """Return the request; program, measures: see `checked_request`."""
@@ -280,8 +285,7 @@ def executed(call: BatchCall, run: PlannedRun, began: float, asked_seeds: object
     if call.readout and collector.packed is not None:
         for bits, seed in zip(collector.packed, seeds, strict=True):
             bits[...] = apply_readout(bits, call.readout, seed, program.read)
-    ended = perf_counter()
-    return result_of(run, collector, workers, seeds, (planned - began, ended - began))
+    return result_of(run, collector, workers, seeds, (planned - began, perf_counter() - began))
 
 
 def checkpoints_of(run: PlannedRun, seeds: object) -> tuple[Checkpoints | None, tuple[int, ...]]:

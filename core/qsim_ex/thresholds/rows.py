@@ -106,8 +106,7 @@ class OfRunning:
     """Those of the ways of a run: trajectories, narrow densities, stabilizer circuits, tables of separate parts.
 
     shots_at_once: the most shots whose random numbers are made together, a multiple of 4.
-    trajectory_wires: the widest states whose trajectories run in compiled code whatever the noise. Wider ones gain more
-        from plans than these cost.
+    trajectory_wires: the widest states whose trajectories run in compiled code whatever the noise; wider ones follow plans.
     measured_trajectory_wires: those without channels: elsewhere all shots with equal outcomes share one state.
     damped_trajectory_wires: those whose channels depend on the state so often that plans would be short.
     pieces_for_a_question: the pieces of work for each such channel up to which that is often.
@@ -120,6 +119,7 @@ class OfRunning:
     block_wires: the widest states of which blocks of steps are one matrix; of wider ones the steps are faster.
     block_shots: the shots for each column of a block's matrix for which making it pays.
     narrow_density_wires: the widest states whose density matrix costs less than a few trajectories, without idle wires.
+    exact_wires: those whose saved means are exact however few trajectories are asked for; if many, 3 more.
     narrow_bindings: the most bindings of such a state at a time; Ctrl-C waits for them.
     table_wires, table_size: the most wires of a part whose probabilities are kept in a table, and its largest size.
     wires_for_a_number: the wires that one number in [0, 1) chooses; its 53 bits are used up then.
@@ -143,6 +143,7 @@ class OfRunning:
     block_wires: int = 3
     block_shots: int = 8
     narrow_density_wires: int = 5
+    exact_wires: int = 8
     narrow_bindings: int = 1024
     table_wires: int = 16
     table_size: int = 1 << 22
@@ -284,8 +285,7 @@ class OfCirq:
     """Those of the adapter of Cirq.
 
     halved_qubits: the fewest qubits for which two small states and their product are faster than one state.
-    resolved_bytes, resolved_points: the most bytes of states, and points, that are computed together before a sweep
-        yields their results.
+    resolved_bytes, resolved_points: the most bytes of states, and points, that a sweep computes before it yields them.
     """
 
     halved_qubits: int = 18

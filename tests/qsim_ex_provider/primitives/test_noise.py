@@ -157,16 +157,18 @@ def test_estimator(aer: Any, device_name: str, precision: float) -> None:
         np.testing.assert_allclose(result.data.stds, np.hypot(plain, precision))
 
 
-def test_estimator_after_measurements(aer: Any) -> None:
-    """Measurements and resets in the middle, with noise, leave the average state of Aer's."""
+@pytest.mark.parametrize("trajectories", [None, 1500])
+def test_estimator_after_measurements(aer: Any, trajectories: int | None) -> None:
+    """Measurements and resets in the middle, with noise, leave the average state of the definition."""
     model, circuit = model_of(aer), QuantumCircuit(3, 2)
     circuit.compose(ansatz().assign_parameters(ANGLES[0]), inplace=True)
     circuit.measure(0, 0)
     circuit.reset(2)
     circuit.cx(0, 2)
     circuit.h(0)
-    data = EstimatorV2(device="cpu", noise_model=model, seed=7).run([(circuit, observables())]).result()[0].data
-    state = aers_matrix(aer, circuit, model)
+    estimator = EstimatorV2(device="cpu", noise_model=model, seed=7, trajectories=trajectories)
+    data = estimator.run([(circuit, observables())]).result()[0].data
+    state = DensityMatrix(exact(circuit, model))
     wanted = np.array([state.expectation_value(one).real for one in observables()])
     assert (np.abs(data.evs - wanted) <= 5 * data.stds + 1e-9).all()
 

@@ -73,6 +73,7 @@ TOO_WIDE = wide(), errors.OutOfMemory, "90 wires"
 NO_CLIFFORD = with_t(), errors.NotSupported, "Op 't'"
 CASES: Mapping[str, Case] = {
     "narrow_density": Case({}, "density_matrix", "exact density matrix", "exact density matrix", None, False),
+    "exact_values": Case({"method": "density_matrix"}, "density_matrix", None, "rows, columns", None),
     "stabilizer": Case({"method": "stabilizer"}, "stabilizer", "Stim", "Stim", NO_CLIFFORD),
     "density_matrix": Case(
         {"method": "density_matrix"}, "density_matrix", None, "rows, columns", (wide(), errors.OutOfMemory, "180 wires")

@@ -155,5 +155,5 @@ METHOD = RunMethod(
     run,
     suits,
     adds="shots of so few noisy wires are drawn from the exact density matrix, which the host computes; the plans "
-    "above are those of a run with saves, expectation values, or a given number of trajectories",
+    "above are those of a run with a given number of trajectories, or with values of single ones",
 )
