@@ -18,6 +18,7 @@ from qsim_ex import thresholds
 from qsim_ex.circuit.circuit import Circuit
 from qsim_ex.circuit.noise.readout import ReadoutErrors
 from qsim_ex.circuit.observables import PauliSum
+from qsim_ex.circuit.ops import Channel
 from qsim_ex.circuit.parameters.bindings import Bindings
 from qsim_ex.circuit.saves import SAVE_KINDS, Save
 from qsim_ex.comm import connection
@@ -118,15 +119,15 @@ class BatchCall:
     def draws_noise(self) -> bool:
         """Whether shots of a noisy circuit are asked for and nothing else, and some wires may be idle if it is wide."""
         structure, counted = self.circuit.structure, self.shots is not None and self.trajectories is None
-        if not counted or self.observables or not structure.is_noisy:
+        if not counted or self.observables or Channel not in structure.kinds:
             return False
         return structure.num_qubits <= thresholds.now.narrow_density_wires or not structure.joins_all
 
     @property
     def averages_noise(self) -> bool:
         """Whether values of a noisy circuit are asked for, and no number of trajectories of which they are means."""
-        structure, drawn = self.circuit.structure, bool(self.observables) and self.trajectories is not None
-        return structure.is_noisy and not drawn and (structure.has_saves or bool(self.observables))
+        kinds, observed = self.circuit.structure.kinds, bool(self.observables)
+        return Channel in kinds and (self.trajectories is None if observed else Save in kinds)
 
     def checked(self, program: Program, measures: bool) -> Request:
         """Return the request; program, measures: see `checked_request`."""
@@ -271,8 +272,7 @@ def executed(call: BatchCall, run: PlannedRun, began: float, asked_seeds: object
     kept, seeds = checkpoints_of(run, asked_seeds)
     if kept is not None:
         collector.keep(kept)
-    planned = perf_counter()
-    work = work_of(where.deployment.num_wires, gates, bound.count * run.request.trajectories)
+    planned, work = perf_counter(), work_of(where.deployment.num_wires, gates, bound.count * run.request.trajectories)
     with Ticker(call.cancel, options.progress, options.watch, work) as ticker:
         share = None
         if call.ranks is not None and run.program.branches:  # each process runs some of the trajectories

@@ -106,7 +106,7 @@ class OfRunning:
     """Those of the ways of a run: trajectories, narrow densities, stabilizer circuits, tables of separate parts.
 
     shots_at_once: the most shots whose random numbers are made together, a multiple of 4.
-    trajectory_wires: the widest states whose trajectories run in compiled code whatever the noise; wider ones follow plans.
+    trajectory_wires: the widest states whose trajectories run in compiled code whatever the noise; others have plans.
     measured_trajectory_wires: those without channels: elsewhere all shots with equal outcomes share one state.
     damped_trajectory_wires: those whose channels depend on the state so often that plans would be short.
     pieces_for_a_question: the pieces of work for each such channel up to which that is often.
