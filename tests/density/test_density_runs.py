@@ -286,3 +286,14 @@ def test_a_method_that_does_not_exist_is_refused() -> None:
     """The message names the methods."""
     with pytest.raises(OptionError, match="'automatic', 'statevector', 'density_matrix', 'stabilizer', got 'tensor'"):
         Simulator(method="tensor")
+
+
+@pytest.mark.parametrize("method", ["density_matrix", "statevector"])
+@pytest.mark.parametrize("separate", [True, False])
+def test_what_never_happens_makes_no_measurement_one_on_the_way(method: Any, separate: bool) -> None:
+    """A measurement before an operation whose control is 0 leaves the values at the end, whether parts are apart."""
+    builder = CircuitBuilder(3, 1).gate("ry", [0], 0.6).channel(noise.depolarizing(0.1), [1]).measure([0], [0])
+    circuit = builder.gate("cx", [2, 0]).build()
+    simulator = Simulator(device="cpu", method=method, separate=separate)
+    found = simulator.run_batch(circuit, observables=[PauliSum((PauliString(1, 0),))], trajectories=10)
+    assert found.values[0, 0] == pytest.approx(np.sin(0.6))

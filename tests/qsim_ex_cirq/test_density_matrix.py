@@ -65,6 +65,17 @@ def test_a_noise_model_acts_as_in_cirq() -> None:
         assert np.abs(found - expected).max() < 1e-10
 
 
+def test_noise_behind_a_measurement_changes_no_shot() -> None:
+    """A model's damping before a measurement is met once by shots, as with ``cirq.Simulator``; that behind it is not."""
+    circuit = cirq.Circuit(cirq.X(Q[0]), cirq.measure(Q[0], key="m"))
+    noise = cirq.ConstantQubitNoiseModel(cirq.amplitude_damp(0.3))
+    shares = [
+        one.run(circuit, repetitions=4000).measurements["m"].mean()
+        for one in (ours(noise=noise, seed=1), cirq.Simulator(noise=noise, seed=1))
+    ]
+    assert np.abs(np.array(shares) - 0.7).max() < 5 * np.sqrt(0.21 / 4000)
+
+
 @pytest.mark.parametrize(
     "initial",
     [

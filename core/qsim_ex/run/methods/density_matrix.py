@@ -47,7 +47,7 @@ from qsim_ex.run.worker import machines_of, traverse
 if TYPE_CHECKING:
     from qsim_ex.execution import together
     from qsim_ex.options import Options
-    from qsim_ex.program.separation import SeparatePart, Separation
+    from qsim_ex.program.separation import How, SeparatePart, Separation
     from qsim_ex.run import instead, over_ranks, saved_rows
     from qsim_ex.run.exact import branches as density_branches
     from qsim_ex.run.exact import parts as density_parts
@@ -155,11 +155,11 @@ def run(call: BatchCall) -> BatchResult:
     if (found := _in_parts(call)) is not None:
         return found
     if not (call.options.separate and call.options.divides):
-        return _run(call, separate=call.options.separate)
+        return _run(call, "together" if call.options.separate else "whole")
     try:
-        return _run(call, separate=True)
+        return _run(call, "together")
     except (OptionError, NotSupported):  # the demanded pieces are too many for the wires that are left
-        return _run(call, separate=False)
+        return _run(call, "whole")
 
 
 def _in_parts(call: BatchCall) -> BatchResult | None:
@@ -179,7 +179,7 @@ def _in_parts(call: BatchCall) -> BatchResult | None:
         {clbit: wire for clbit, wire in one.final.items() if clbit in part.final}
         for one, part in zip(made, separation.parts, strict=True)
     ]
-    return density_parts.run_parts(call, separation, finals, lambda part: _run(part, separate=False))
+    return density_parts.run_parts(call, separation, finals, lambda part: _run(part, None))
 
 
 def measures(call: BatchCall) -> bool:
@@ -187,12 +187,13 @@ def measures(call: BatchCall) -> bool:
     return Measure in call.circuit.structure.kinds
 
 
-def _run(call: BatchCall, *, separate: bool) -> BatchResult:
+def _run(call: BatchCall, how: How | None) -> BatchResult:
+    """Run a circuit as one part; how: see `separation_of`, None for one that is a part already."""
     began = perf_counter()
     circuit, bound, readout = call.circuit, call.bound, call.readout
     observed = bool(call.observables)
     request = replace(call.checked(certain(call), measures(call)), trajectories=1)
-    separation = separation_of(circuit.structure, observed, call.groups, "together") if separate else None
+    separation = separation_of(circuit.structure, observed, call.groups, how) if how else None
     if separation is not None:
         circuit, bound, request = without_idle_wires(separation, circuit, bound, request)
     errors = readout if groups_of(circuit.structure, readout) else ()
