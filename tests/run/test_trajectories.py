@@ -220,4 +220,4 @@ def test_averages_take_a_thousand_trajectories() -> None:
     """Where nobody says how many trajectories, an average takes 1,000: of a save without observables too."""
     noisy = CircuitBuilder(1).gate("h", [0]).channel(noise.amplitude_damping(0.3), [0])
     circuit = noisy.save("p", "probabilities", wires=[0], how="average").build()
-    assert Simulator(device="cpu").run(circuit, seed=1).metadata()["trajectories"] == 1000
+    assert Simulator(device="cpu", method="statevector").run(circuit, seed=1).metadata()["trajectories"] == 1000
