@@ -11,6 +11,7 @@ from qsim_ex import BatchResult, CircuitBuilder, PauliString, PauliSum, ReadoutE
 from qsim_ex.circuit.circuit import Circuit
 from qsim_ex.circuit.noise import channels as noise
 from qsim_ex.errors import OptionError, OutOfMemory
+from qsim_ex.options.methods import Method
 
 ALL = (*KINDS, "reset", "measure", "condition")
 WIDE = [name for name, row in ON_CPU.items() if row.options.get("device_wires", 4) >= 4]
@@ -290,7 +291,7 @@ def test_a_method_that_does_not_exist_is_refused() -> None:
 
 @pytest.mark.parametrize("method", ["density_matrix", "statevector"])
 @pytest.mark.parametrize("separate", [True, False])
-def test_what_never_happens_makes_no_measurement_one_on_the_way(method: Any, separate: bool) -> None:
+def test_what_never_happens_makes_no_measurement_one_on_the_way(method: Method, separate: bool) -> None:
     """A measurement before an operation whose control is 0 leaves the values at the end, whether parts are apart."""
     builder = CircuitBuilder(3, 1).gate("ry", [0], 0.6).channel(noise.depolarizing(0.1), [1]).measure([0], [0])
     circuit = builder.gate("cx", [2, 0]).build()

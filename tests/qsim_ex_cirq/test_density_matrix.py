@@ -66,7 +66,7 @@ def test_a_noise_model_acts_as_in_cirq() -> None:
 
 
 def test_noise_behind_a_measurement_changes_no_shot() -> None:
-    """A model's damping before a measurement is met once by shots, as with ``cirq.Simulator``; that behind it is not."""
+    """A model's damping before a measurement changes shots, as with ``cirq.Simulator``; that behind it does not."""
     circuit = cirq.Circuit(cirq.X(Q[0]), cirq.measure(Q[0], key="m"))
     noise = cirq.ConstantQubitNoiseModel(cirq.amplitude_damp(0.3))
     shares = [
