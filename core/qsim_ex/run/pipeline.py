@@ -154,7 +154,7 @@ def run_by_method(call: BatchCall) -> BatchResult:
     *asked, usual = UNDER[call.options.method]
     for row in asked:
         if (row.only_if is None or getattr(call, row.only_if)) and (suited := _method(row).suits(call)) is not None:
-            return _chosen(suited.run(), suited.why)
+            return suited.result()
     method = _method(usual)
     alone = method.run_joined if call.circuit.structure.is_one_part(bool(call.observables)) else None
     try:
@@ -168,12 +168,6 @@ def run_by_method(call: BatchCall) -> BatchResult:
 def _method(row: MethodRow) -> RunMethod:
     found: RunMethod = loaded(row.name).METHOD
     return found
-
-
-def _chosen(found: BatchResult, why: str) -> BatchResult:
-    """Return a result that says why its method was chosen."""
-    facts = {**found.provenance.facts, "method_reason": why}
-    return replace(found, provenance=replace(found.provenance, facts=facts))
 
 
 def run_separated(call: BatchCall) -> BatchResult:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Protocol
@@ -92,6 +92,12 @@ class Suited:
 
     why: str
     run: Callable[[], BatchResult]
+
+    def result(self) -> BatchResult:
+        """Run the call, and return a result that says why its method was chosen."""
+        found = self.run()
+        facts = {**found.provenance.facts, "method_reason": self.why}
+        return replace(found, provenance=replace(found.provenance, facts=facts))
 
 
 def _never(_call: BatchCall) -> None:
