@@ -14,8 +14,8 @@ from qsim_ex import thresholds
 from qsim_ex.circuit.ops import Channel, Conditional, Initialize, Measure, Op, Permutation, Reset, Save
 from qsim_ex.density.branching import in_blocks
 from qsim_ex.devices.memory import state_bytes
+from qsim_ex.program.choices import unlikely
 from qsim_ex.program.divide import program_of
-from qsim_ex.program.kraus import unlikely
 from qsim_ex.run.exact.circuit import doubled_for
 from qsim_ex.run.methods import density_matrix
 from qsim_ex.run.methods.method import RunMethod, Suited

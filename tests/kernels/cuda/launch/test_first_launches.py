@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from qsim_ex.planning.compiled import Planner
 from support.cuda.emulated_runtime import EmulatedRuntime
 from support.held import Hold
 
@@ -19,7 +20,6 @@ from qsim_ex.kernels.cuda.compile.policy import RETURNS
 from qsim_ex.kernels.cuda.interpret.interpreter import FEW, MANY
 from qsim_ex.kernels.cuda.launch.loading import NumberLoader
 from qsim_ex.placement.single import Single
-from qsim_ex.planning.compiled import Planner
 from qsim_ex.planning.planner import compiled_plan
 from qsim_ex.reference import simulate
 from qsim_ex.steps import Layout, Plan, Shape
