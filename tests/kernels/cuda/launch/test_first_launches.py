@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from qsim_ex.planning.compiled import Planner
 from support.cuda.emulated_runtime import EmulatedRuntime
 from support.held import Hold
 
@@ -20,7 +19,7 @@ from qsim_ex.kernels.cuda.compile.policy import RETURNS
 from qsim_ex.kernels.cuda.interpret.interpreter import FEW, MANY
 from qsim_ex.kernels.cuda.launch.loading import NumberLoader
 from qsim_ex.placement.single import Single
-from qsim_ex.planning.planner import compiled_plan
+from qsim_ex.planning.planner import Planner, compiled_plan
 from qsim_ex.reference import simulate
 from qsim_ex.steps import Layout, Plan, Shape
 from qsim_ex.steps.compiled import PlannedSweep
