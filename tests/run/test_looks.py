@@ -354,7 +354,7 @@ def test_few_rotations_are_written_once(hold: Hold, monkeypatch: pytest.MonkeyPa
     assert first
     assert second
     assert first.circuit.structure is second.circuit.structure
-    assert written == [Manner.LOCAL]
+    assert written == [Manner.GROWN]
 
 
 def test_a_first_run_takes_clusters(hold: Hold, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -214,7 +214,7 @@ def test_a_circuit_that_comes_again_is_written_in_all_manners(hold: Hold, monkey
         found.append((len(asked), [*ran]))
     assert [times for times, _ in found] == [2, 1 + len(Manner), 0, 0]  # with that of the circuit as it came
     (_, first), (_, all_of_them), *later = found
-    assert first == all_of_them[:1]
+    assert first == all_of_them[Manner.GROWN : Manner.GROWN + 1]
     assert [which for _, which in later] == [[max(all_of_them)]] * 2
     assert max(all_of_them) > first[0]
 

@@ -124,7 +124,7 @@ def _written(structure: Structure, gates: int, few: bool, given: Circuit) -> Wri
     if not few:
         found = written_between(structure, given, zeros=zeros)
     elif most := min((most for most in (usual, few_rotations(gates)) if most != UNBOUNDED), default=UNBOUNDED):
-        found = write(given, limits=WritingLimits(most), zeros=zeros)
+        found = write(given, limits=WritingLimits(most), manner=Manner.GROWN if zeros else Manner.LOCAL, zeros=zeros)
     return found and _WithEnd(structure, gates)(found)
 
 

@@ -154,7 +154,7 @@ class Look:
         microseconds = 1e6 * least * count
         most = affordable(microseconds, most_rotations(self._structure))
         limits = WritingLimits(most, int(1e6 * times.later), within=int(microseconds))
-        manners = [Manner.LOCAL] if limits.rotations else []
+        manners = [Manner.GROWN] if limits.rotations else []
         manners += [Manner.CLUSTERS] if clusters_pay(self._gates, microseconds) else []
         for manner in manners:
             shorter = written.again(manner, limits)
