@@ -96,7 +96,7 @@ def gathered() -> None:
 
     comm = SimpleNamespace(Iallgather=copied, Iallgatherv=copied, Get_size=lambda: 1)
     value = list(range(200))
-    assert gathering.gathered(value, comm, None, 100, lambda _: None) == [value]
+    assert gathering.gathered(value, comm, None, 100, lambda _, size=0: None) == [value]
 
 
 def compared() -> None:
