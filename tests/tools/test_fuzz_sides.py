@@ -94,9 +94,13 @@ def gathered() -> None:
     def copied(source: Any, target: Any) -> None:
         np.frombuffer(target[0], np.uint8)[:] = np.frombuffer(source[0], np.uint8)
 
+    def wait(requests: list[object], *, size: int = 0) -> None:
+        assert len(requests) == 1
+        assert size >= 0
+
     comm = SimpleNamespace(Iallgather=copied, Iallgatherv=copied, Get_size=lambda: 1)
     value = list(range(200))
-    assert gathering.gathered(value, comm, None, 100, lambda _, size=0: None) == [value]
+    assert gathering.gathered(value, comm, None, 100, wait) == [value]
 
 
 def compared() -> None:
