@@ -26,7 +26,7 @@ TESTS = (
     "tests/kernels/cuda/interpret",
     "tests/kernels/cuda/launch",
     "tests/circuit",
-    "tests/planning/test_compiled.py",
+    "tests/planning/test_native_planner.py",
     "tests/planning/test_drawn_plans.py",
     "tests/planning/form",
     "tests/planning/test_resumed.py",
