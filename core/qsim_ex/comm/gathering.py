@@ -55,7 +55,8 @@ def gathered(value: object, comm: Any, byte: object, piece: int, wait: Wait) -> 
 def summed(mine: Array, comm: Any, wait: Wait) -> Array:
     """Return the sum of the arrays of all ranks of a communicator, each [k], added up in the order of the ranks.
 
-    Each rank adds up one share of a long array: MPI's own reduction, which does not wait, took 50 times as long.
+    Each rank adds up one share of a long array: for two ranks with 16 MiB on two busy cores
+    Open MPI's own reduction took seven times as long or more, where it does not wait.
     """
     ranks = comm.Get_size()
     if mine.nbytes <= thresholds.now.first_bytes:

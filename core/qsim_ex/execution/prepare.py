@@ -149,12 +149,16 @@ def prepare(
     for device in devices:
         if id(device) not in shares:
             ready = device.prepare(plan.steps, local, dtype, compile)
-            if isinstance(device, LoadsNumbers):
-                shares[id(device)] = ready, device.load(ready, numbers)
-            else:
-                turn = getattr(ready, "turn_blocks", None)
-                shares[id(device)] = ready, turn(numbers) if turn else numbers
+            shares[id(device)] = ready, loaded(device, ready, numbers)
     return tuple(shares[id(device)] for device in devices)
+
+
+def loaded(device: Device, ready: object, numbers: Bound) -> Iterable[object]:
+    """Return the numbers of all steps of a plan as its device takes them, which runs all of them for one state."""
+    if isinstance(device, LoadsNumbers):
+        return device.load(ready, numbers)
+    turn_blocks: Callable[[Bound], Iterable[object]] | None = getattr(ready, "turn_blocks", None)
+    return numbers if turn_blocks is None else turn_blocks(numbers)
 
 
 def bound_rows(plan: Plan, operands: NDArray[np.complex128]) -> Bound:

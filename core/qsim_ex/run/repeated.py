@@ -14,8 +14,8 @@ from qsim_ex.circuit.circuit import Circuit
 from qsim_ex.circuit.parameters.bindings import Bindings
 from qsim_ex.circuit.structure import Structure
 from qsim_ex.deployment.assignment import Assignment
-from qsim_ex.devices.base import Device, LoadsNumbers
-from qsim_ex.execution.prepare import plan_of
+from qsim_ex.devices.base import Device
+from qsim_ex.execution.prepare import loaded, plan_of
 from qsim_ex.options import Options
 from qsim_ex.placement.single import Single
 from qsim_ex.planning.coefficients.binding import fill
@@ -72,13 +72,9 @@ class RepeatedCircuit:
         numbers = fill(plan.coefficients, circuit.operands[0])
         # The state comes first: a table would be taken out of the block that the state before has left to the pool.
         buffer = device.allocate(1 << plan.num_wires, self._dtype)
-        if isinstance(device, LoadsNumbers):
-            loaded = device.load(prepared, numbers)
-        else:
-            turn = getattr(prepared, "turn_blocks", None)
-            loaded = turn(numbers) if turn else numbers
+        work = prepared, loaded(device, prepared, numbers)
         placed = Single(device, buffer, plan.start, plan.fresh, begun=False)
-        placed.run(plan, ((prepared, loaded),), _nobody)
+        placed.run(plan, (work,), _nobody)
         return StateVector.of(placed, where, self._options, touched)
 
     def _faster(self, circuit: Circuit, where: Assignment) -> tuple[Circuit, _PlannedCircuit | None]:

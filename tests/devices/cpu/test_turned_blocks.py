@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from benchmarks.engine import circuit_of
 from benchmarks.families import FAMILIES
-from qsim_ex import Simulator, thresholds
+from qsim_ex import Simulator, reference, thresholds
 from qsim_ex.circuit.circuit import Circuit
+from qsim_ex.devices.cpu.device import CpuDevice
+from qsim_ex.execution.prepare import prepare
 from qsim_ex.kernels.cpu import encoded_plan
 from qsim_ex.kernels.cpu.encoded_plan import EncodedPlan
+from qsim_ex.placement.single import Single
+from qsim_ex.planning.cut import cut
+from qsim_ex.planning.planner import make_plan
 from qsim_ex.precision import Amplitudes
+from qsim_ex.steps import Layout, Levels
 
 WIRES = 12
 
@@ -56,3 +64,18 @@ def test_equal_numbers_are_taken_apart_once(counts: list[int]) -> None:
     assert len(counts) == 2
     np.testing.assert_array_equal(first, again)
     assert np.abs(first - other).max() > 1e-3
+
+
+def test_the_parts_of_a_plan_take_nothing_apart(counts: list[int]) -> None:
+    """Only whole plans are turned: between parts, where a run may be saved, a state is what it should be."""
+    circuit, device = circuit_of(FAMILIES["qv"].build(WIRES, 3), WIRES), CpuDevice(1)
+    start, every, dtype = Layout.identity(WIRES), (1 << WIRES) - 1, np.dtype(np.complex128)
+    shape = replace(device.shape(dtype), tile=9)
+    plan = make_plan(circuit.instructions, WIRES, start, shape, every, Levels(WIRES))
+    with thresholds.instead(turned_bits=0, plan_parts=3):
+        for parts in (cut(plan), (plan,)):
+            state = Single(device, device.allocate(1 << WIRES, dtype), start, every, begun=False)
+            for part in parts:
+                state.run(part, prepare(part, circuit.operands, [device], dtype, "never"), lambda: None)
+            np.testing.assert_allclose(state.read(0, 1 << WIRES, range(WIRES)), reference.simulate(circuit), atol=1e-13)
+            assert (len(counts), len(parts) > 1) in ((0, True), (1, False))
