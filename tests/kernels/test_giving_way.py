@@ -14,21 +14,27 @@ import pytest
 
 from qsim_ex.kernels import giving_way
 from qsim_ex.kernels.cuda.compile import compilation
-from qsim_ex.kernels.giving_way import FirstRuns, be_nice
+from qsim_ex.kernels.giving_way import FirstRuns, GivesWay, be_nice
 
 
-def test_work_waits_for_the_run_that_is_planned(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A piece of work begins when the last of several first runs has been planned, and at once where none is."""
-    monkeypatch.setattr(giving_way, "_MOST", 60.0)
+@pytest.mark.parametrize("looks", [False, True])
+def test_work_waits_for_the_run_that_is_planned(looks: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A piece of work begins, or looks whether the process ends, when the last of several first runs has been planned.
+
+    Where none is, that is at once.
+    """
     runs, begun = FirstRuns(), threading.Event()
-    runs.give_way()
+    monkeypatch.setattr(giving_way, "_MOST", 60.0)
+    monkeypatch.setattr(giving_way, "FIRST_RUNS", runs)
+    waits = GivesWay().is_set if looks else runs.give_way
+    assert not waits()
     with runs:
         with runs:
-            waits = threading.Thread(target=lambda: (runs.give_way(), begun.set()))
-            waits.start()
+            thread = threading.Thread(target=lambda: (waits(), begun.set()))
+            thread.start()
         assert not begun.wait(0.02)
     assert begun.wait(60)
-    waits.join()
+    thread.join()
 
 
 def test_runs_behind_one_another_do_not_stop_it(monkeypatch: pytest.MonkeyPatch) -> None:

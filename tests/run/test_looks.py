@@ -282,23 +282,24 @@ def test_an_error_in_the_background_is_logged(caplog: pytest.LogCaptureFixture) 
 
 
 def test_the_background_compares_by_itself(hold: Hold, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A circuit that comes again is compared in a thread of its own, which chooses as the same work here does."""
+    """A circuit that comes again is compared in one thread of its own, which chooses as the same work here does."""
     hold(**EAGER)
     one, done, compare = (
         OfHypotheticalGpu(gates("hubbard"), threads=2),
-        Queue[tuple[int, Chosen | None]](),
+        Queue[tuple[int, Chosen | None, int]](),
         Look.in_all_manners,
     )
 
     def told(look: Look, *, alike: bool = False) -> _Option | None:
         found = compare(look, alike=alike)
-        done.put((threading.get_ident(), one.tried.chosen))
+        done.put((threading.get_ident(), one.tried.chosen, look._threads))
         return found
 
     monkeypatch.setattr(Look, "in_all_manners", told)
     assert [one.run() is not None for _ in range(2)] == [True, True]
-    thread, chosen = done.get(timeout=PATIENCE)
+    thread, chosen, threads = done.get(timeout=PATIENCE)
     assert thread != threading.get_ident()
+    assert threads == 1
     tried.tried.cache_clear()
     monkeypatch.setattr(looks, "_BACKGROUND", SimpleNamespace(later=lambda work: work()))
     for _ in range(2):

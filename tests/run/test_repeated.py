@@ -17,6 +17,7 @@ from qsim_ex.circuit.circuit import Circuit
 from qsim_ex.deployment.assignment import Assignment, on
 from qsim_ex.devices.gpu.device import GpuDevice
 from qsim_ex.errors import CircuitError, NotSupported
+from qsim_ex.kernels.giving_way import FIRST_RUNS
 from qsim_ex.options import Options
 from qsim_ex.run.repeated import RepeatedCircuit
 
@@ -134,3 +135,17 @@ def test_the_state_is_allocated_before_tables() -> None:
     RepeatedCircuit(Options(compile="never"))(builder.build(), where).close()
     assert len(sizes) > 2
     assert sizes[0] == 1 << WIRES
+
+
+def test_the_background_waits_until_a_new_circuit_is_queued() -> None:
+    """All of a run until its kernels are queued comes first, unless what was prepared is settled."""
+    runtime = EmulatedRuntime()
+    where, waits = on(GpuDevice.on(runtime), WIRES, Options(compile="never"), "the test's"), list[bool]()
+    empty = runtime.empty
+    runtime.empty = lambda *of: (waits.append(FIRST_RUNS._planned > 0), empty(*of))[1]  # type: ignore[method-assign]
+    grown = RepeatedCircuit(Options(compile="never"))
+    for _ in range(2):
+        grown(ansatz(0), where).close()
+    assert waits[0]
+    assert not waits[-1]
+    assert not FIRST_RUNS._planned

@@ -11,12 +11,12 @@ import contextlib
 import gc
 import os
 import threading
-from time import monotonic, sleep
 
 from qsim_ex.kernels import fork
+from qsim_ex.kernels.background import process_ends
 
-_MOST, _LOOK = 0.05, 5e-4
-"""Seconds for which a piece of work waits at most, so that runs one after another do not stop it, and between looks."""
+_MOST = 0.05
+"""Seconds for which a piece of work waits at most, so that runs one after another do not stop it."""
 
 _NICE = 10
 """What is added to the nice value of threads that compile."""
@@ -30,6 +30,7 @@ class FirstRuns:
 
     def __init__(self) -> None:
         self._lock, self._planned, self._collects = fork.lock(), 0, False
+        self._none = threading.Event()  # whose waiting threads ask for no lock of the interpreter meanwhile
         if hasattr(os, "register_at_fork"):
             os.register_at_fork(after_in_child=self._forget)
 
@@ -38,29 +39,41 @@ class FirstRuns:
             if not self._planned:
                 self._collects = gc.isenabled()
                 gc.disable()
+                self._none.clear()
             self._planned += 1
 
     def __exit__(self, *_: object) -> None:
         with self._lock:
             self._planned = max(0, self._planned - 1)
-            if not self._planned and self._collects:
+            if self._planned:
+                return
+            self._none.set()
+            if self._collects:
                 gc.enable()
 
     def _forget(self) -> None:
         """Have no run in a forked child, where the threads that plan are not."""
         if self._planned and self._collects:
             gc.enable()
-        self._planned = 0
+        self._planned, self._none = 0, threading.Event()
 
     def give_way(self) -> None:
         """Wait until no first run is being planned, but not for long; called before each piece of work."""
-        end = monotonic() + _MOST
-        while self._planned and monotonic() < end:
-            sleep(_LOOK)
+        if self._planned:
+            self._none.wait(_MOST)
 
 
 FIRST_RUNS = FirstRuns()
 """Those of this process."""
+
+
+class GivesWay(threading.Event):
+    """Cancels work in the background when the process ends; whoever looks whether it is set gives way before."""
+
+    def is_set(self) -> bool:
+        """Return whether the process ends, once no first run is being planned."""
+        FIRST_RUNS.give_way()
+        return process_ends()
 
 
 def be_nice() -> None:

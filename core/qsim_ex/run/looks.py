@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import threading
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import NamedTuple, cast
@@ -14,8 +13,8 @@ from qsim_ex.circuit.parameters.bindings import Bindings
 from qsim_ex.circuit.structure import Structure
 from qsim_ex.display.log import LOGGER
 from qsim_ex.errors import Cancelled
-from qsim_ex.kernels.background import Background, process_ends
-from qsim_ex.kernels.giving_way import FIRST_RUNS
+from qsim_ex.kernels.background import Background
+from qsim_ex.kernels.giving_way import FIRST_RUNS, GivesWay
 from qsim_ex.kernels.host import cores
 from qsim_ex.native.library import cancelled_by, check_cancelled
 from qsim_ex.planning.written.out import Manner, WritingLimits, WrittenCircuit
@@ -171,6 +170,7 @@ class Look:
         if time := tried.is_time(self._where.interprets):
             if not self._where.interprets:
                 return self.in_all_manners()
+            self._threads = 1  # nobody waits, and other threads' Python would be in the way of runs
             _BACKGROUND.later(partial(_quietly, partial(self.in_all_manners, alike=time == 1)))
         if chosen is None:
             return None
@@ -214,6 +214,7 @@ class Look:
         return self._stays()
 
     def _in_manner(self, written: WrittenCircuit, fact: str, manner: Manner, limits: WritingLimits) -> _Option | None:
+        check_cancelled()
         other = written if manner is written.manner else written.again(manner, limits)
         return self._option(other, fact) if other and other.num_gates < MORE * self._gates else None
 
@@ -277,22 +278,13 @@ def _per(microseconds: float, planning: int) -> int:
     return int(microseconds / planning) if planning else 1 << 62
 
 
-class _AtTheEnd(threading.Event):
-    """Is set when the process ends."""
-
-    def is_set(self) -> bool:
-        """Return whether it is set."""
-        return process_ends()
-
-
 _BACKGROUND = Background()
 
 
 def _quietly(look: Callable[[], object]) -> None:
     """Look in the background, where nobody could be told of an error but by the log: the circuit runs as before."""
     try:
-        FIRST_RUNS.give_way()
-        with cancelled_by(_AtTheEnd()):
+        with cancelled_by(GivesWay()):
             look()
     except Cancelled:
         pass

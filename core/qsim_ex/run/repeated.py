@@ -16,6 +16,7 @@ from qsim_ex.circuit.structure import Structure
 from qsim_ex.deployment.assignment import Assignment
 from qsim_ex.devices.base import Device
 from qsim_ex.execution.prepare import loaded, plan_of
+from qsim_ex.kernels.giving_way import FIRST_RUNS
 from qsim_ex.options import Options
 from qsim_ex.placement.single import Single
 from qsim_ex.planning.coefficients.binding import fill
@@ -64,6 +65,12 @@ class RepeatedCircuit:
 
     def __call__(self, circuit: Circuit, where: Assignment) -> StateVector:
         """Return the state vector as soon as its kernels are queued; where: as `Simulator.placement` chooses it."""
+        if circuit.structure in self._known:
+            return self._run(circuit, where)
+        with FIRST_RUNS:
+            return self._run(circuit, where)
+
+    def _run(self, circuit: Circuit, where: Assignment) -> StateVector:
         circuit, planned = self._faster(circuit, where)
         known = self._known.get(circuit.structure)
         if known is None or known.device is not where.device:

@@ -23,6 +23,7 @@ from qsim_ex.kernels.cuda.runtime import Array, ByValue, Runtime
 from qsim_ex.kernels.cuda.sweep_launch import CompiledSweep, InterpretedFromMemory, InterpretedSweep, SweepLaunch
 from qsim_ex.kernels.cuda.write.kernel import Kernel
 from qsim_ex.kernels.cuda.write.register_layout import visited_bits
+from qsim_ex.kernels.giving_way import FIRST_RUNS
 from qsim_ex.later import later
 from qsim_ex.precision import Precision
 from qsim_ex.steps.coefficients import Bound, Coefficients
@@ -223,6 +224,7 @@ class Sweeps:
         with self._lock:
             waiting = [(key, known) for key, known in self._plans.items() if known.changes is not None]
         for key, known in waiting:
+            FIRST_RUNS.give_way()
             kernels = self._choosing.ready(_sweeps_of(known.steps), known.precision)
             made = known
             if known.compiled != sum(kernel is not None for kernel in kernels):
