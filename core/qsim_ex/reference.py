@@ -58,40 +58,41 @@ def extract(indices: NDArray[np.int64], wires: tuple[int, ...]) -> NDArray[np.in
 
 def replace(indices: NDArray[np.int64], wires: tuple[int, ...], value: int | NDArray[np.int64]) -> NDArray[np.int64]:
     """Return each index with its bits at `wires` set to `value`."""
-    out = indices.copy()
+    mask, bits = 0, 0 & value
     for k, wire in enumerate(wires):
-        out = out & ~np.int64(1 << wire) | (value >> k & 1) << wire
-    return out
+        mask |= 1 << wire
+        bits |= (value >> k & 1) << wire
+    return indices & ~np.int64(mask) | bits
 
 
 def apply_op(psi: Vector, op: Op, operands: Vector) -> Vector:
-    """Apply one operation by its definition."""
+    """Apply one operation by its definition, to one state or to many [..., 2^n]."""
     size = 1 << len(op.mixes)
     matrix = operands[op.operand : op.operand + len(op.pattern)].reshape(-1, size, size)
-    index = np.arange(psi.size, dtype=np.int64)
+    index = np.arange(psi.shape[-1], dtype=np.int64)
     index = index[(index & op.when.mask) == op.when.value]
     block = np.zeros_like(index)
     for k, mask in enumerate(op.reads):
         block |= (np.bitwise_count(index & mask).astype(np.int64) & 1) << k
     row = extract(index, op.mixes)
     out = psi.copy()
-    out[index] = sum(matrix[block, row, c] * psi[replace(index, op.mixes, c)] for c in range(size))
+    out[..., index] = sum(matrix[block, row, c] * psi[..., replace(index, op.mixes, c)] for c in range(size))
     return out
 
 
 def apply_permutation(psi: Vector, wires: tuple[int, ...], indices: tuple[int, ...]) -> Vector:
-    """Move the amplitude at value x of `wires` to value ``indices[x]``."""
-    index = np.arange(psi.size, dtype=np.int64)
+    """Move the amplitude at value x of `wires` to value ``indices[x]``, in one state or in many [..., 2^n]."""
+    index = np.arange(psi.shape[-1], dtype=np.int64)
     moved = np.asarray(indices, dtype=np.int64)[extract(index, wires)]
     out = np.empty_like(psi)
-    out[replace(index, wires, moved)] = psi
+    out[..., replace(index, wires, moved)] = psi
     return out
 
 
 def apply_initialize(psi: Vector, wires: tuple[int, ...], amplitudes: Vector) -> Vector:
-    """Put wires that are in |0> into a state of 2^k amplitudes."""
-    index = np.arange(psi.size, dtype=np.int64)
-    return np.asarray(amplitudes[extract(index, wires)] * psi[replace(index, wires, 0)])
+    """Put wires that are in |0> into a state of 2^k amplitudes, in one state or in many [..., 2^n]."""
+    index = np.arange(psi.shape[-1], dtype=np.int64)
+    return np.asarray(amplitudes[extract(index, wires)] * psi[..., replace(index, wires, 0)])
 
 
 def set_state(wires: tuple[int, ...], amplitudes: Vector) -> Vector:
@@ -229,8 +230,8 @@ def _average(rho: Matrix, maps: Iterable[Matrix]) -> Matrix:
 
 
 def _matrix(num_qubits: int, apply: Callable[[Vector], Vector]) -> Matrix:
-    """Return the matrix [2^n, 2^n] of a linear map, column by column."""
-    return np.array([apply(column) for column in np.eye(1 << num_qubits, dtype=np.complex128)]).T
+    """Return the matrix [2^n, 2^n] of a linear map: its columns are what becomes of the basis states."""
+    return apply(np.eye(1 << num_qubits, dtype=np.complex128)).T
 
 
 def embedded(num_qubits: int, wires: tuple[int, ...], matrix: Matrix) -> Matrix:
