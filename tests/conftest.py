@@ -6,12 +6,16 @@ tests/support/README.md says what to use when. `contract` has what holds for eve
 
 from __future__ import annotations
 
+import gc
 import importlib.util
 import os
 import signal
 from collections.abc import Iterator
 from contextlib import ExitStack
 from typing import Any
+
+# Each core has a process of tests already; a second thread for the small matrices of oracles would only take turns.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 import numpy as np
 import pytest
@@ -42,6 +46,21 @@ if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
 # How long an example takes says how busy the machine is; limits of time stand where a test is about time.
 settings.register_profile("no deadline", deadline=None)
 settings.load_profile("no deadline")
+
+# What a machine keeps when its power fails is no test's question, and an answer takes a disk some milliseconds.
+os.fsync = lambda _file: None
+
+# Until all tests are known nothing is garbage, and afterwards all that was made for them stays to the end: a collection
+# would look through millions of objects.
+gc.disable()
+
+
+def pytest_collection_finish() -> None:
+    """Let collections look at what tests make, and at nothing from before them."""
+    gc.freeze()
+    gc.set_threshold(10_000, 10, 10)
+    gc.enable()
+
 
 PRECISIONS = {"single": np.complex64, "double": np.complex128}
 

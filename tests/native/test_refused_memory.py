@@ -49,13 +49,13 @@ def _nothing_is_too_small() -> Iterator[None]:
 @pytest.fixture(scope="module", autouse=True)
 def _this_thread_alone_collects() -> Iterator[None]:
     """Let no other thread collect garbage: a block counts for the thread that frees it."""
+    gc.unfreeze()  # caches are looked for among all objects
     gc.collect()
     CACHES.extend(caches.caches())
     gc.freeze()
     gc.disable()
     yield
     gc.enable()
-    gc.unfreeze()
     CACHES.clear()
 
 

@@ -77,12 +77,10 @@ class Held(np.ndarray):  # type: ignore[type-arg]
 
 
 @pytest.fixture(scope="module", autouse=True)
-def _little_to_collect() -> Iterator[None]:
+def _little_to_collect() -> None:
     """Let collections look at what these tests make, and not at all that was there before, which takes a second."""
     gc.collect()
     gc.freeze()
-    yield
-    gc.unfreeze()
 
 
 @pytest.fixture(autouse=True)
