@@ -30,7 +30,7 @@ from qsim_ex.reference import simulate
 from qsim_ex.run import beside, candidates, looks, tried
 from qsim_ex.run.looks import Look, _Option, _quietly
 from qsim_ex.run.request import own_bindings
-from qsim_ex.run.tried import Chosen, Tried
+from qsim_ex.run.tried import Chosen, Tried, is_taken_apart
 from qsim_ex.run.where import Times, Where
 from qsim_ex.run.written_out import Written, written_out
 from qsim_ex.steps import Plan
@@ -183,6 +183,10 @@ def test_all_manners_are_compared_before_kernels_are_compiled(hold: Hold, monkey
     assert [manner_of(one) for _ in range(4)] == [Manner.BACK] * 4
     assert compared == [1]
     assert begun == []
+    tried.tried.cache_clear()
+    assert manner_of(OfHypotheticalGpu(one.circuit, threads=1)) is Manner.BETWEEN  # which waits for nothing
+    assert [manner_of(one) for _ in range(2)] == [Manner.BACK] * 2
+    assert compared == [2]
 
 
 def test_a_job_compiles_kernels_of_one_manner(hold: Hold, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -212,6 +216,35 @@ def test_what_promises_nothing_is_not_planned(name: str, hold: Hold, monkeypatch
     planned: list[Circuit] = []
     assert one.run() is None
     assert planned == [one.circuit]
+
+
+def test_what_is_written_as_its_author_wrote_it_runs_as_it_came(hold: Hold, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Within a first run nothing is looked for where gates do not look taken apart, unless it lasts far longer."""
+    made, met = circuit_of(FAMILIES["hubbard"](FEW_WIRES), FEW_WIRES), dict[str, int]()
+    for percent, taken in ((MANY, None), (0, Manner.BETWEEN)):
+        tried.tried.cache_clear()
+        hold(**LATE, whole_percent=percent)
+        begun = of_manners(Times(8e-5, 3e-4), {Manner.BETWEEN: Times(5e-5, 1e-4)}, monkeypatch)
+        one = OfHypotheticalGpu(made, threads=2)
+        with watched(met):
+            assert manner_of(one) is taken
+        assert not begun
+        manner_of(one)
+        (look,) = begun  # which no run waits for
+        look()
+        assert manner_of(one) is Manner.BETWEEN
+    assert met["whole_percent"] == WITHIN | BEYOND
+
+
+@pytest.mark.parametrize("basis", [CZ, ("r", "cz")])
+def test_which_circuits_look_taken_apart(basis: tuple[str, ...]) -> None:
+    """Those that a transpiler wrote do, but for dense ones; no circuit with one gate for each turn does."""
+    for name in ("qft", "qaoa", "ucc", "hubbard", "draper"):
+        came, written = circuit_of(FAMILIES[name](N), N), transpiled(FAMILIES[name](N), N, basis, 1)
+        assert [is_taken_apart(made.structure, len(made.instructions)) for made in (came, written)] == [False, True]
+    for name in ("qv", "heisenberg", "givens"):
+        dense = transpiled(FAMILIES[name](N), N, basis, 1).structure
+        assert not is_taken_apart(dense, len(dense.instructions))
 
 
 def of_manners(came: Times, of: dict[Manner, Times], patch: pytest.MonkeyPatch) -> list[Callable[[], object]]:

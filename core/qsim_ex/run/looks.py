@@ -28,9 +28,11 @@ from qsim_ex.run.tried import (
     affordable,
     clusters_pay,
     is_sooner,
+    is_taken_apart,
     least_microseconds,
     pays,
     planning_of,
+    worth,
 )
 from qsim_ex.run.where import Times, Where
 from qsim_ex.steps.plan import Plan
@@ -86,13 +88,19 @@ class Look:
     def first(self) -> _Option | None:
         """Return what a first run takes, if that is not the circuit as it came; both are planned beside each other."""
         now, tried, count, planning = thresholds.now, self._tried, self._bound.count, planning_of(self._gates)
-        most = 1e6 * self._where.one_pass * count * self._gates / _SWEEP
-        short = _per(most, planning) < now.short_runs or int(most) < now.written_microseconds
+        most = self._where.one_pass * count * self._gates / _SWEEP
+        short = worth(most, self._gates) < 100 * now.short_runs or int(1e6 * most) < now.written_microseconds
         long = planning >= now.sooner_microseconds * (1 + short)
-        threads = 1 if planning < now.beside_microseconds or (short and not long) else self._threads
+        beside_it = planning >= now.beside_microseconds and (long or (not short and self._promises()))
+        threads = self._threads if beside_it else 1
         with FIRST_RUNS, SideThreads(threads) as beside:
-            if threads == 1 and not long and not self._looks_on(self._came()):
-                return self._stays()  # most short runs, for which nothing else is made
+            if threads == 1 and not long:  # for most of these nothing else is made
+                if not self._looks_on(self._came()):
+                    return self._stays()
+                seconds, tried.gates = self._came().first, self._gates
+                if worth(seconds * count, self._gates) < now.whole_percent and not self._promises():
+                    tried.took(seconds, count)
+                    return None
             few = self._begun(beside, few=True)
             between = self._begun(beside, few=False, after=few)
             came = beside.begin(self._came, now=long)
@@ -108,17 +116,20 @@ class Look:
             times = came.result()
             if not self._looks_on(times):
                 return self._stays()
-            tried.looked, tried.gates = True, self._gates
-            if not tried.short and _per(1e8 * times.first * count, planning) >= now.worth_percent:
+            tried.gates = self._gates
+            if not tried.short and worth(times.first * count, self._gates) >= now.worth_percent:
                 begun = few if few.found.result() else between
                 if (found := begun.found.result()) is None:
                     return self._stays()
                 tried.gates = found[0].num_gates
                 if best := self._fastest_at_first(begun, times):
                     return self._taken(best, first=True)
-            tried.run = int(1e6 * times.first)
-            tried.spent += tried.run * count
+            tried.took(times.first, count)
         return None
+
+    def _promises(self) -> bool:
+        """Return whether something faster is likely to be found within this run; see `is_taken_apart`."""
+        return not self._where.interprets or is_taken_apart(self._structure, self._gates)
 
     def _begun(self, beside: SideThreads, *, few: bool, after: _Begun | None = None) -> _Begun:
         """Return what may be begun of one of `KINDS`; after: what comes before it, if that can be written."""
@@ -220,12 +231,10 @@ class Look:
 
     def _taken(self, option: _Option, *, first: bool = False) -> _Option:
         """Keep what runs in place of the circuit."""
-        tried = self._tried
-        tried.chosen, tried.looked = Chosen(option.circuit.structure, option.written.manner), True
-        tried.compared = max(tried.compared, self._where.compiles)  # at once
+        self._tried.chosen = Chosen(option.circuit.structure, option.written.manner)
+        self._tried.looked = True
         if first:
-            tried.run = int(1e6 * option.times.first)
-            tried.spent += tried.run * self._bound.count
+            self._tried.took(option.times.first, self._bound.count)
         return option
 
     def _stays(self) -> _Option | None:
@@ -271,11 +280,6 @@ class Look:
         """Return whether something surely takes less time than the circuit as it came."""
         most = self._where.rates.surely * came
         return int(100 * seconds / most if most else 100) < thresholds.now.written_percent
-
-
-def _per(microseconds: float, planning: int) -> int:
-    """Return how many times as long as planning something takes."""
-    return int(microseconds / planning) if planning else 1 << 62
 
 
 _BACKGROUND = Background()

@@ -23,6 +23,7 @@ from qsim_ex.planning.written.out import Manner, WrittenCircuit
 from qsim_ex.program.program import Program
 from qsim_ex.run.candidates import gates_of, numbers_of
 from qsim_ex.run.looks import Look, Planned
+from qsim_ex.run.tried import LAST
 from qsim_ex.run.tried import tried as tried_of
 from qsim_ex.run.where import Where
 from qsim_ex.steps.plan import Plan
@@ -70,7 +71,8 @@ def written_out(
     if tried.slower:
         return None
     look = Look(structure, bound, plans, where, planned, tried, bool(values))
-    at_once = where.compiles and not tried.looked  # kernels of one manner alone are then compiled
+    at_once = where.compiles and tried.compared < LAST  # kernels of one manner alone are then compiled
+    tried.compared = LAST if at_once else tried.compared
     found = look.in_all_manners() if again or at_once else look.again() if tried.looked else look.first()
     if found is None:
         return None

@@ -67,8 +67,8 @@ class OfPlanning:
     short_runs: how many times as long as planning it a run is short, before which only few rotations are looked for.
     sooner_microseconds, beside_microseconds: planning from which on what is planned sooner is looked for first (twice
         as long for short runs), and by other threads.
-    worth_percent: how much of the time of planning a run has to take so that it is looked further within it.
-    settled_microseconds: all runs of a circuit from which on its kernels are worth being compiled anew.
+    worth_percent, whole_percent: how much of the time of planning a run has to take so that it is looked further within
+        it, and if it does not look taken apart. settled_microseconds: all runs from which on new kernels are worth it.
     gates_of_a_rotation: the fewest gates for each rotation of a form but one a wire, since plans of dense circuits are
         good; 0: any. written_rotations: the most rotations. written_bindings: the most bindings of a matrix compared.
         stretch_gates: the fewest gates between what is random, saved or conditional that are written.
@@ -94,6 +94,7 @@ class OfPlanning:
     sooner_microseconds: int = 10_000
     beside_microseconds: int = 4000
     worth_percent: int = 80
+    whole_percent: int = 10_000
     settled_microseconds: int = 10**6
     stretch_gates: int = 16
     gates_of_a_rotation: int = 2
@@ -122,8 +123,7 @@ class OfRunning:
     exact_wires: those whose saved means are exact however few trajectories are asked for; if many, 3 more.
     narrow_bindings: the most bindings of such a state at a time; Ctrl-C waits for them.
     table_wires, table_size: the most wires of a part whose probabilities are kept in a table, and its largest size.
-    wires_for_a_number: the wires that one number in [0, 1) chooses; its 53 bits are used up then.
-    values_at_once: the most numbers of saved values that are made at a time.
+    wires_for_a_number: the wires that one number in [0, 1) chooses. values_at_once: the most saved values at a time.
     stabilizer_work: the least work of a state vector, instructions times amplitudes of the largest part, for which
         Stim is chosen. Where something is random before the end, each shot does that work, and `method_work` is enough.
     stim_records: the most records of all shots, or wires of all shots, that are sampled at a time.
