@@ -39,7 +39,7 @@ struct Instruction {
     Half reads;  // parities that select the block, see `Writer::reads`
     Half columns;  // also see `is_joined`
     Half size;  // of DENSE; the mask of the lane bits of LANES; see `is_joined`, `may_be_turned`
-    Half offsets[8];  // of DENSE, where they begin among the integers
+    Half offsets[8];  // of DENSE, where they begin among the integers, and whether it may be turned
     Kind kind;
     std::int16_t per_lane;  // whether coefficients are vectors: DENSE and SCALE, which take scalars, too
 };
@@ -57,21 +57,52 @@ inline bool is_halved(const Instruction& it) {
     return (it.kind == Kind::PAIR_REAL || it.kind == Kind::PAIR_COMPLEX) && it.size == halves;
 }
 
-// Whether an instruction is a dense block on two row bits, of all rows, whose numbers may be a `TurnedBlock`.
-inline bool may_be_turned(const Instruction& it) { return it.kind == Kind::QUAD_COMPLEX && it.size > 0; }
+// Whether an instruction is a dense block on two or three row bits, of all rows, whose numbers may be a `TurnedBlock`; and
+// on how many.
+inline bool may_be_turned(const Instruction& it) {
+    return (it.kind == Kind::QUAD_COMPLEX && it.size > 0) || (it.kind == Kind::DENSE && it.offsets[1] > 0);
+}
+inline int turned_bits(const Instruction& it) { return it.kind == Kind::DENSE ? 3 : 2; }
 
-// What stands in place of the 16 complex numbers of a dense block; see planner/blocks/turned.hpp.
+// A rotation of row b's amplitude into row a. phase: whether b is given a phase before.
+struct RowRotation {
+    int a, b;
+    bool phase;
+};
+
+// What stands in place of the 4^bits complex numbers of a dense block; see planner/blocks/turned.hpp.
 //
-// Row r of four is the one with value r ^ flips on both bits. In this order:
-//   rows a and b that differ in bit 0 become a - number[0] b and b + number[1] a, and then bit 1 with numbers 2 and 3;
-//   rows r = 1, 2, 3 are multiplied by 1 + i number[3 + r];
-//   rows a = 0 and b = 3 become a + i number[7] b and b + i number[8] a, and rows 1 and 2 with numbers 9 and 10;
-//   rows r = 1, 2 are multiplied by 1 + i number[10 + r], and row 3 by number[13] + i number[14].
-// That, times the scale, is what the block does.
+// Each rotation in turn: with a phase, row b is multiplied by 1 + i number; a becomes a - number b, and b + number a. Then
+// row r = 1, 2, 3 … is multiplied by p + i q, with p = 1 unless `is_scaled`. Row r is written where row r ^ flips was. That,
+// times the scale, is what the block does.
+template <int of_bits>
 struct TurnedBlock {
-    static constexpr int numbers = 15;
+    static constexpr int bits = of_bits, size = 1 << bits, most = 25, rotations = bits == 2 ? 4 : most;
+    static constexpr int phases = bits == 2 ? 2 : 22, ends = 2 * rotations + phases;  // where p and q of row 1 are
+    static constexpr int numbers = ends + 2 * (size - 1);
+
+    // The rotations of the first row, which has 2 or 5 entries, and those of the others, row by row from the last one on.
+    struct Order {
+        RowRotation at[rotations]{};
+        constexpr Order() {
+            int count = 0;
+            if (bits == 2) {
+                at[count++] = {3, 0, false};
+            } else {
+                for (const RowRotation it : {RowRotation{5, 4, true}, {7, 6, false}, {6, 4, false}, {4, 0, false}})
+                    at[count++] = it;
+            }
+            for (int row = size - 1; row > 1; --row)
+                for (int k = 1; k < row; ++k, ++count) at[count] = {k, k + 1, bits > 2 || row < size - 1 || k > 1};
+        }
+    };
+    static constexpr Order order{};
+
+    // whole: whether the block leaves all rows as large as they should be. Else it leaves each bit's 1 larger.
+    static constexpr bool is_scaled(int row, bool whole) { return whole || row == 3; }
+
     double mark;  // infinity, which is the first number of no matrix
-    double flips;
+    double flips, whole;
     double number[numbers];
     double real, imag;  // the scale
 };

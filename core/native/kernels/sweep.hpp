@@ -286,7 +286,9 @@ class Interpreter {
     void run_turned(const Instruction& it, const Real* coefficients) const {
         const Int* steps = it.steps < 0 ? nullptr : program.integers + it.steps;
         Rows<Real> where{space.tile, steps, it.free, it.fixed ^ origin(it.origin), it.count};
-        turned_block<Real>(where, it.offsets, reinterpret_cast<const char*>(coefficients + it.table));
+        const Real* table = coefficients + it.table;
+        if (turned_bits(it) == 3) return turned_triple<Real>(where, program.integers + it.offsets[0], table);
+        turned_pair<Real>(where, it.offsets, reinterpret_cast<const char*>(table));
     }
 
     void run_instruction(const Instruction& it, const Real* coefficients) {

@@ -427,7 +427,7 @@ QX_EXPORT(plan_encode, (qx::Int encoder, qx::Int milliseconds)) {
 QX_EXPORT(plan_encoded, (qx::Int encoder, qx::Int* out)) {
     const EncodedSweeps& made = Owned<Encoder>::at(encoder).sweeps();
     out[0] = reinterpret_cast<qx::Int>(made.programs.data()), out[1] = static_cast<qx::Int>(made.bytes());
-    out[2] = Owned<Encoder>::at(encoder).links().between();
+    out[2] = Owned<Encoder>::at(encoder).links().turnable();
     return 0;
 }
 

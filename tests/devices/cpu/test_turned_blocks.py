@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from benchmarks import textbook
 from benchmarks.engine import circuit_of
 from benchmarks.families import FAMILIES
 from qsim_ex import Simulator, reference, thresholds
@@ -54,6 +55,16 @@ def test_a_state_is_the_same_with_blocks_taken_apart(family: str, counts: list[i
         found = [amplitudes(circuit) for circuit in circuits]
     assert min(counts) > 10
     np.testing.assert_allclose(found, wanted, atol=1e-13)
+
+
+def test_matrices_on_three_wires_are_taken_apart(counts: list[int]) -> None:
+    """All but those of the first layer are, those of the last one too, and amplitudes are those of a run without."""
+    circuit = circuit_of(textbook.three_wires(WIRES), WIRES)
+    with thresholds.instead(turned_bits=40):
+        wanted = amplitudes(circuit)
+    with thresholds.instead(turned_bits=0):
+        np.testing.assert_allclose(amplitudes(circuit), wanted, atol=1e-13)
+    assert counts == [28]
 
 
 def test_equal_numbers_are_taken_apart_once(counts: list[int]) -> None:

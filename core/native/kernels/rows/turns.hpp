@@ -110,8 +110,8 @@ void leave_half(const Instruction* halves, const Fill* const* fills, const std::
 }
 
 // Takes a dense block that is given as turns, unless the scales of all were too much: then it becomes a matrix.
-template <class Real>
-void take_block(const TurnedBlock& block, Real* coefficients, unsigned char& way, Turns& turns) {
+template <class Real, int bits>
+void take_block(const TurnedBlock<bits>& block, Real* coefficients, unsigned char& way, Turns& turns) {
     if (!std::isinf(block.mark)) return;
     Turns with = turns;
     const bool taken = with.take(block.real, block.imag);
@@ -136,7 +136,9 @@ Turns find_turns(const Program& program, const double* numbers, Real* coefficien
         if (may_be_turned(first)) {
             while (fill->to != first.table) ++fill;
             const double* own = numbers + 2 * fill->slot;
-            take_block(*reinterpret_cast<const TurnedBlock*>(own), coefficients + first.table, ways[k], turns);
+            Real* to = coefficients + first.table;
+            if (turned_bits(first) == 2) take_block(*reinterpret_cast<const TurnedBlock<2>*>(own), to, ways[k], turns);
+            else take_block(*reinterpret_cast<const TurnedBlock<3>*>(own), to, ways[k], turns);
             continue;
         }
         if (!is_joined(first)) continue;

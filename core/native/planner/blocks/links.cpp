@@ -1,24 +1,22 @@
-// Dense matrices on two bits each that follow each other.
+// Dense matrices that follow each other.
 
 #include "planner/blocks/links.hpp"
-
-#include <algorithm>
 
 namespace qx::plan {
 
 namespace {
 
 constexpr int index_bits = 64;
-constexpr Index entries = 16;
 
-// Whether an item is a matrix on two bits, all of whose numbers are its own and may be any.
+// Whether an item is a matrix on two or three bits, all of whose numbers are its own and may be any.
 bool is_block(const PlanContext& context, const Item& item) {
-    if (item.kind != static_cast<Int>(Kind::mix) || item.num_bits != 2 || item.num_reads || item.when_mask) return false;
+    if (item.kind != static_cast<Int>(Kind::mix) || item.num_reads || item.when_mask) return false;
+    if (item.num_bits != 2 && item.num_bits != LinkedBlock::most) return false;
     const Interned::Bytes pattern = context.patterns[static_cast<Index>(item.pattern)];
     const Mask* words = context.words.data() + item.words;
-    const bool plain = words[0] == words[2] && words[1] == words[3] && count(words[0]) == 1 && count(words[1]) == 1;
-    return plain && pattern.size() == entries &&
-           std::all_of(pattern.begin(), pattern.end(), [](char entry) { return entry == complex_; });
+    for (Int bit = 0; bit < item.num_bits; ++bit)
+        if (words[bit] != words[item.num_bits + bit] || count(words[bit]) != 1) return false;
+    return std::all_of(pattern.begin(), pattern.end(), [](char entry) { return entry == complex_; });
 }
 
 // What each bit is left by, while the items of a plan are looked at in turn; in a sweep by index bits, else as in memory.
@@ -48,12 +46,14 @@ class OpenEnds {
     }
     // Links a block with what its bits are left by, and leaves them itself.
     void link(Int block, const Mask* bits) {
-        for (int k = 0; k < 2; ++k) {
+        constexpr Int most = LinkedBlock::most;
+        LinkedBlock& linked = blocks_[static_cast<std::size_t>(block)];
+        for (int k = 0; k < linked.bits; ++k) {
             Int& end = ends_[lowest(bits[k])];
-            const Int own = 2 * block + k;
+            const Int own = most * block + k;
             if (end >= 0) {
-                blocks_[static_cast<std::size_t>(end / 2)].after[end % 2] = own;
-                blocks_[static_cast<std::size_t>(block)].before[k] = end;
+                blocks_[static_cast<std::size_t>(end / most)].after[end % most] = own;
+                linked.before[k] = end;
             }
             end = own;
         }
@@ -90,7 +90,7 @@ BlockLinks::BlockLinks(const PlanContext& context, const StepArrays& steps) : of
                     const Mask* words = context.words.data() + item.words;
                     if (is_block(context, item)) {
                         const Int block = of_item[static_cast<std::size_t>(number)] = static_cast<Int>(blocks.size());
-                        blocks.push_back({.slot = packed + item.slot});
+                        blocks.push_back({.slot = packed + item.slot, .bits = static_cast<int>(item.num_bits)});
                         ends.link(block, words);
                         continue;
                     }
@@ -104,11 +104,11 @@ BlockLinks::BlockLinks(const PlanContext& context, const StepArrays& steps) : of
         }
         packed = step.packed;
     }
-    if (!between()) blocks.clear(), of_item.clear();
+    if (!turnable()) blocks.clear(), of_item.clear();
 }
 
-Int BlockLinks::between() const {
-    return std::count_if(blocks.begin(), blocks.end(), [](const LinkedBlock& block) { return block.is_between(); });
+Int BlockLinks::turnable() const {
+    return std::count_if(blocks.begin(), blocks.end(), [](const LinkedBlock& block) { return block.may_be_turned(); });
 }
 
 }  // namespace qx::plan

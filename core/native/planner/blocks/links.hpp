@@ -1,18 +1,27 @@
-// Dense matrices on two bits each that follow each other on a bit, with nothing in between: what one leaves on a bit the
-// next one may take.
+// Dense matrices on two or three bits each that follow each other on a bit, with nothing in between: what one needs done
+// on a bit the one before it may do.
 #pragma once
+
+#include <algorithm>
 
 #include "planner/tiles/sweep.hpp"
 
 namespace qx::plan {
 
-// slot: where its 16 numbers begin among the packed numbers of a plan. before, after: for each of its bits what it follows
-// there and what follows it, as 2 * the number of the block + the number of the bit; -1 if that is no such block.
+// slot: where its numbers begin among the packed numbers of a plan. before, after: for each of its bits what it follows
+// there and what follows it, as `most` * the number of the block + the number of the bit; -1 if that is no such block.
 struct LinkedBlock {
+    static constexpr Int most = 3;
     Int slot;
-    Int before[2] = {-1, -1}, after[2] = {-1, -1};
+    int bits;
+    Int before[most] = {-1, -1, -1}, after[most] = {-1, -1, -1};
 
-    bool is_between() const { return before[0] >= 0 && before[1] >= 0 && after[0] >= 0 && after[1] >= 0; }
+    // Whether blocks before it may do something on all its bits.
+    bool may_be_turned() const {
+        return std::all_of(before, before + bits, [](Int end) { return end >= 0; });
+    }
+    // Whether it leaves all amplitudes as large as they should be.
+    bool is_whole() const { return bits > 2 || after[0] < 0 || after[1] < 0; }
 };
 
 // What flips in memory with each of 64 index bits, as a sweep reads it and as it writes; see qsim_ex.steps.Sweep.
@@ -26,9 +35,11 @@ struct BlockLinks {
     BlockLinks() {}
     BlockLinks(const PlanContext& context, const StepArrays& steps);
 
-    bool is_between(std::size_t item) const { return item < of_item.size() && of_item[item] >= 0 && at(item).is_between(); }
-    // How many blocks are between others on both bits.
-    Int between() const;
+    bool may_be_turned(std::size_t item) const {
+        return item < of_item.size() && of_item[item] >= 0 && at(item).may_be_turned();
+    }
+    // How many blocks may be.
+    Int turnable() const;
 
     std::vector<LinkedBlock> blocks;
     std::vector<Int> of_item;

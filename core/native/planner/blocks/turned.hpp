@@ -1,13 +1,10 @@
-// Dense blocks in a form that takes 9.5 multiply-adds an amplitude in place of 16.
+// Dense blocks in a form that takes 7 multiply-adds an amplitude in place of 16, and on three bits 21.5 in place of 32.
 //
-// A unitary block is turns of both bits, exp(i (a XX + b YY + c ZZ)), and turns again (Weyl). What it ends with is left to
-// the blocks behind it. A turn before it is Rz Ry Rz, the first of which the blocks before it do, so what remains is
-//
-//     Rz ⊗ Rz · exp(i (a XX + b YY)) · phases · Ry ⊗ Ry.
-//
-// Each factor is applied by tangents, as rotations are (decision 0034). The scales of phases are numbers of one amplitude
-// of two, so a bit leaves its 1 larger than it is by a factor, with which the next block goes on: only amplitudes at 1 and 1
-// need a number that is neither a scale nor a tangent.
+// Blocks before a block do a unitary matrix on each of its bits, such that its first row has entries at 0 and 3 alone, or
+// at 0, 4, 5, 6 and 7. What remains are 4 or 25 rotations of two amplitudes and phases of one (`Factors`). Each is applied
+// by tangents, as rotations are (decision 0034). Sizes that this leaves to amplitudes are multiplied in with the last
+// phases; on two bits, where blocks follow on both, a bit's 1 may be left larger than it is, with which the next block goes
+// on, so that only amplitudes at 1 and 1 need it.
 #pragma once
 
 #include <complex>

@@ -30,7 +30,7 @@ namespace {
 constexpr int bits = 8;
 constexpr Int long_enough = 1000000000;
 constexpr double quarter = 0.78539816339744830962;
-const std::vector<char> any_entries(16, complex_);
+const std::vector<char> any_entries(16, complex_), any_triple(64, complex_);
 
 // Gives a threshold another value for a while.
 class Set {
@@ -66,6 +66,33 @@ State drawn_block(Drawn& drawn, bool special) {
         state[column] = phase;
         for (const auto& [pauli, by] : rotations) state = qx::form::naive::rotated(pauli, by, state);
         for (std::size_t row = 0; row < 4; ++row) matrix[4 * row + column] = state[row];
+    }
+    return matrix;
+}
+
+// A unitary matrix on three bits: of matrices on two of them; where `special`, of two at most.
+State drawn_triple(Drawn& drawn, bool special) {
+    State matrix(64);
+    const int most = special ? drawn.below(3) : 5;
+    std::vector<State> factors;
+    for (int k = 0; k < 5; ++k) factors.push_back(drawn_block(drawn, special));
+    for (std::size_t column = 0; column < 8; ++column) {
+        State state(8);
+        state[column] = 1;
+        const int pairs[5][2] = {{0, 1}, {1, 2}, {2, 0}, {0, 1}, {1, 2}};
+        for (int k = 0; k < most; ++k) {
+            const auto [low, high] = pairs[k];
+            State after(8);
+            for (std::size_t row = 0; row < 8; ++row)
+                for (std::size_t to = 0; to < 4; ++to) {
+                    const std::size_t bits_of = std::size_t{1} << low | std::size_t{1} << high;
+                    const std::size_t place = (row & ~bits_of) | (to & 1) << low | (to >> 1) << high;
+                    after[place] +=
+                        factors[static_cast<std::size_t>(k)][4 * to + (row >> low & 1) + 2 * (row >> high & 1)] * state[row];
+                }
+            state = after;
+        }
+        for (std::size_t row = 0; row < 8; ++row) matrix[8 * row + column] = state[row];
     }
     return matrix;
 }
@@ -168,12 +195,19 @@ std::vector<Piece> drawn_work(Drawn& drawn, int count, bool special, int others)
     std::vector<Piece> work;
     while (static_cast<int>(work.size()) < count) {
         const int target = drawn.bit(), other = drawn.other(target);
-        switch (others ? drawn.below(4 * others) : 4) {
+        switch (others ? drawn.below(5 * others) : 4 + drawn.below(3)) {
             case 0: work.push_back(drawn.cx(other, target)); break;
             case 1: work.push_back(drawn.turn(target)); break;
             case 2: work.push_back(drawn.phases(any_phase)); break;
             case 3: {  // a matrix that is not unitary
                 work.push_back(drawn.piece(Kind::mix, {target, other}, {}, {}, any_entries));
+                break;
+            }
+            case 4: {  // on three bits
+                int third = drawn.bit();
+                while (third == target || third == other) third = drawn.bit();
+                const State matrix = drawn_triple(drawn, special);
+                work.push_back(drawn.piece(Kind::mix, {target, other, third}, {}, {}, any_triple, matrix));
                 break;
             }
             default:
@@ -222,11 +256,12 @@ TEST_CASE("a block is linked with its neighbours on each bit, unless something e
     const LinkedBlock& middle = links.blocks[2];
     CHECK(middle.slot == 32);
     CHECK(middle.before[0] == 1);      // bit 1 of block 0
-    CHECK(middle.before[1] == 2);      // bit 0 of block 1
-    CHECK(middle.after[0] == 2 * 4 + 1);  // its bit is 0 in the next sweep
-    CHECK(middle.after[1] == 2 * 3 + 1);
-    CHECK(links.blocks[0].after[0] == 2 * 3);
+    CHECK(middle.before[1] == 3);      // bit 0 of block 1
+    CHECK(middle.after[0] == 3 * 4 + 1);  // its bit is 0 in the next sweep
+    CHECK(middle.after[1] == 3 * 3 + 1);
+    CHECK(links.blocks[0].after[0] == 3 * 3);
     CHECK(links.blocks[3].after[1] == -1);  // phases are in between
-    CHECK(links.between() == 1);
-    CHECK(links.is_between(2));
+    CHECK(links.blocks[3].is_whole());
+    CHECK(links.turnable() == 2);
+    CHECK(links.may_be_turned(2));
 }

@@ -409,7 +409,7 @@ void Writer::block(const Item& item, MatrixBlock& block) {
         Int at = add(offsets);
         qx::Instruction& written = write(qx::Kind::DENSE, where, made);
         written.size = size, written.per_lane = per_lane;
-        written.offsets[0] = at;
+        written.offsets[0] = at, written.offsets[1] = links_.may_be_turned(number_of(item));
     } else if (!block.planes.empty()) {
         Int half = row_bytes_ / 2;
         qx::Instruction& written = write(size == 2 ? qx::Kind::PAIR_REAL : qx::Kind::QUAD_REAL, where, made);
@@ -420,7 +420,7 @@ void Writer::block(const Item& item, MatrixBlock& block) {
     } else {
         qx::Instruction& written = write(size == 2 ? qx::Kind::PAIR_COMPLEX : qx::Kind::QUAD_COMPLEX, where, made);
         std::copy(offsets.begin(), offsets.end(), written.offsets);
-        if (size == 4 && links_.is_between(static_cast<std::size_t>(&item - steps_.items.data()))) written.size = 1;
+        if (size == 4 && links_.may_be_turned(number_of(item))) written.size = 1;
     }
     const bool plain = offsets[0] == 0 && (block.planes.empty() || block.planes[0] == 0);
     if (size == 2 && plain && item.num_bits == 1 && !item.num_reads && !item.when_mask) join(item);

@@ -84,6 +84,7 @@ class Writer {
     void frame_changed();
     void permute(const Item& item);
 
+    std::size_t number_of(const Item& item) const { return static_cast<std::size_t>(&item - steps_.items.data()); }
     Bits bits_of(const Item& item) const { return context_.words.data() + item.words; }
     int row_of(const Item& item, int k) const { return row_of_[lowest(bits_of(item)[k])]; }
     const Mask* reads_of(const Item& item) const { return bits_of(item) + 2 * item.num_bits; }
