@@ -9,7 +9,7 @@ from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
 from qsim_ex import CircuitBuilder, thresholds
-from qsim_ex.circuit.structure import Structure
+from qsim_ex.circuit.structure import Structure, straight_work
 
 
 def _drawn(seed: int, num_qubits: int, gates: int) -> Structure:
@@ -80,3 +80,17 @@ def test_thousands_of_wires_are_followed_at_once(backwards: bool) -> None:
     began = process_time()
     assert structure.is_one_part(observed=False)
     assert process_time() - began < 1
+
+
+@pytest.mark.parametrize("measured", [False, True])
+@pytest.mark.parametrize("wires", [2, 3])
+def test_what_stands_before_measurements_is_one_object(wires: int, measured: bool) -> None:
+    """Gates are the same straight-line work with measurements behind them and without, on however many wires."""
+    builder = CircuitBuilder(wires, 1).gate("h", [0]).gate("cx", [0, 1])
+    gates = builder.build()
+    structure = (builder.measure([0], [0]).build() if measured else gates).structure
+    assert structure.before_measurements is straight_work(gates.instructions)
+    assert structure.before_measurements.kinds == gates.structure.kinds
+    assert structure.before_measurements.num_qubits == 0
+    whole = straight_work(structure.instructions)
+    assert (whole is structure.before_measurements) is not measured

@@ -25,18 +25,23 @@ from qsim_ex.native.library import function
 class Structure:
     """A circuit without its numbers; made by `structure_of`, which returns one object for equal structures."""
 
+    _before: int | None = None  # the hash of all but the measurements at the end, if it is known
+
     def __init__(self, num_qubits: int, num_clbits: int, instructions: tuple[Instruction, ...]) -> None:
         self.num_qubits = num_qubits
         self.num_clbits = num_clbits
         self.instructions = instructions
-        self.kinds: frozenset[type] = frozenset(map(type, instructions))
-        """The classes of the instructions."""
         self._last: dict[bool, bool] = {}  # whether all measurements can be moved to the end, by `observed`
 
     @cached_property
     def key(self) -> str:
         """A short digest that is the same in every process."""
         return digest_of((self.num_qubits, self.num_clbits, self.instructions), Op)
+
+    @cached_property
+    def kinds(self) -> frozenset[type]:
+        """The classes of the instructions."""
+        return frozenset(map(type, self.instructions))
 
     @cached_property
     def num_gates(self) -> int:
@@ -127,10 +132,14 @@ class Structure:
     @cached_property
     def gates_end(self) -> int:
         """The place after the last instruction that is no measurement."""
-        end = len(self.instructions)
-        while end and type(self.instructions[end - 1]) is Measure:
-            end -= 1
-        return end
+        return _gates_end(self.instructions)
+
+    @property
+    def before_measurements(self) -> Structure:
+        """What stands before the measurements at the end, as `straight_work` has it, but hashed with the whole."""
+        work = self.instructions[: self.gates_end]
+        known = {"kinds": self.kinds} if len(work) == len(self.instructions) else {}
+        return _one(_Contents((0, 0, work), self._before), known)
 
     @cached_property
     def gate_wires(self) -> GateWires | None:
@@ -240,14 +249,23 @@ def _mixed(work: list[tuple[int, int]]) -> int:
     return mixed
 
 
+def _gates_end(instructions: tuple[Instruction, ...]) -> int:
+    end = len(instructions)
+    while end and type(instructions[end - 1]) is Measure:
+        end -= 1
+    return end
+
+
 class _Contents:
-    """The parts of a structure as a key that is hashed once."""
+    """The parts of a structure as a key that is hashed once; before: as in `Structure`."""
 
-    __slots__ = ("_hash", "parts")
+    __slots__ = ("_hash", "before", "parts")
 
-    def __init__(self, parts: tuple[int, int, tuple[Instruction, ...]]) -> None:
-        self.parts = parts
-        self._hash = hash(parts)
+    def __init__(self, parts: tuple[int, int, tuple[Instruction, ...]], before: int | None = None) -> None:
+        self.parts, instructions = parts, parts[2]
+        end = _gates_end(instructions)
+        self.before = hash(instructions[:end]) if before is None else before
+        self._hash = hash((parts[:2], self.before, instructions[end:]))
 
     def __hash__(self) -> int:
         return self._hash
@@ -261,8 +279,16 @@ _known: WeakValueDictionary[_Contents, Structure] = WeakValueDictionary()
 
 def structure_of(num_qubits: int, num_clbits: int, instructions: tuple[Instruction, ...]) -> Structure:
     """Return the structure of a circuit: the same object as long as an equal one is referenced."""
-    key = _Contents((num_qubits, num_clbits, instructions))
-    return _known.get(key) or _known.setdefault(key, Structure(num_qubits, num_clbits, instructions))
+    return _one(_Contents((num_qubits, num_clbits, instructions)), {})
+
+
+def _one(key: _Contents, known: dict[str, frozenset[type]]) -> Structure:
+    """Return the structure of some contents; known: values of its properties."""
+    if (found := _known.get(key)) is None:
+        found = Structure(*key.parts)
+        found.__dict__.update(known, _before=key.before)
+        found = _known.setdefault(key, found)
+    return found
 
 
 def straight_work(instructions: Iterable[Instruction]) -> Structure:

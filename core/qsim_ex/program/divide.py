@@ -16,7 +16,7 @@ from typing import cast
 from qsim_ex import thresholds
 from qsim_ex.circuit.noise.readout import ReadoutErrors
 from qsim_ex.circuit.ops import Begin, Measure, Op, Permutation, Save
-from qsim_ex.circuit.structure import Structure, straight_work
+from qsim_ex.circuit.structure import Structure
 from qsim_ex.program.basic_block import BasicBlock
 from qsim_ex.program.control_flow import ControlFlowNodes
 from qsim_ex.program.division import Division, Given, OpenLevel, moved_to_the_end
@@ -70,10 +70,10 @@ def _gates_only(structure: Structure, touched: int) -> Program | None:
     else:
         for acted in {*structure.acted[:end]}:
             touched |= acted
-    level = OpenLevel([*cast(tuple[Work, ...], work)])
+    level, segment = OpenLevel([*cast(tuple[Work, ...], work)]), Segment(structure.before_measurements)
     program = Program(
         levels=(level,),
-        make_nodes=lambda: (Segment(straight_work(work)),),
+        make_nodes=lambda: (segment,),
         measured=measured,
         has_measurement=end < len(instructions),
         touched=touched,

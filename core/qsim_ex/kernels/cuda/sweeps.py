@@ -49,7 +49,7 @@ class PreparedSweeps:
         made, if all others have been asked for.
     arrays: those of the compiled plan, if these are all its steps: then native code lays out its launches once, and
         kernels are chosen behind the launches of a run. choose: does so for the run that was prepared last, until its
-        numbers are loaded. numbers: those of the plan that ran last.
+        numbers are loaded. runs: how many so far. numbers: those of the plan that ran last.
     """
 
     steps: tuple[Step, ...]
@@ -62,6 +62,7 @@ class PreparedSweeps:
     changes: int | None = None
     arrays: PlanArrays | None = None
     choose: Callable[[], None] | None = None
+    runs: int = 0
     loader: NumberLoader | None = None
     at_once: LaunchList | None = None
     real: type = field(init=False)
@@ -193,9 +194,16 @@ class Sweeps:
         return self._choosing.kept(some, num_bits, precision) > 0
 
     def _choose(self, made: PreparedSweeps, sweeps: list[Sweep], changes: int) -> None:
-        """Choose kernels behind a run's launches; changes: the kernels that were there when it was prepared."""
+        """Choose kernels behind a run's launches; changes: the kernels that were there when it was prepared.
+
+        Most circuits come once, so sweeps for which one run can be worth no kernel are asked for when they come again.
+        """
         with self._lock:
-            self._choosing.kernels(sweeps, made.num_bits, made.precision, made.compile)
+            made.runs += 1
+            waits = made.runs <= 2 and not policy.may_choose(0, made.num_bits, made.precision)
+            if waits and made.runs == 1:
+                return
+            self._choosing.kernels(sweeps, made.num_bits, made.precision, made.compile, before=int(waits))
             made.changes = changes if self._choosing.waits(sweeps, made.precision) else None
 
     def _with_kernels(

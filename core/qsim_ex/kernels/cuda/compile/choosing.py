@@ -67,15 +67,20 @@ class KernelChooser:
         self._begun: OrderedDict[_Key, None] = OrderedDict()
         self._lock = fork.lock()
 
-    def kernels(self, sweeps: list[Sweep], num_bits: int, precision: Precision, compile: str) -> list[Kernel | None]:
-        """Return the kernel of each sweep that has one; None for those that are to be interpreted."""
+    def kernels(
+        self, sweeps: list[Sweep], num_bits: int, precision: Precision, compile: str, before: int = 0
+    ) -> list[Kernel | None]:
+        """Return the kernel of each sweep that has one; None for those that are to be interpreted.
+
+        before: how many runs of these sweeps were not counted yet.
+        """
         if compile == "never":
             return [None] * len(sweeps)
         if compile == "always":
             every = [(key_of(sweep), precision) for sweep in sweeps]
             return list(map(self._made, every, sweeps, self._found([key for key, _ in every], precision)))
         keys = [(key_of(sweep), precision) for sweep in sweeps]
-        runs = [self._runs.get(key, 0) for key in keys]
+        runs = [self._runs.get(key, 0) + before for key in keys]
         if keys and policy.may_choose(max(runs), num_bits, precision):
             self._choose(sweeps, keys, runs, num_bits)
         for key, count in zip(keys, runs, strict=True):
@@ -151,6 +156,8 @@ class KernelChooser:
 
     def ready(self, sweeps: Sequence[Sweep], precision: Precision) -> list[Kernel | None]:
         """Return the kernel of each sweep that has one, and count nothing."""
+        if not self._ready:
+            return [None] * len(sweeps)
         return [self._there((key_of(sweep), precision)) for sweep in sweeps]
 
     def _told(self) -> None:
