@@ -199,7 +199,7 @@ def from_table(row: DeploymentRow) -> PlacementCase:
 
     def make(num_wires: int, dtype: np.dtype[Any]) -> Any:
         found = next(candidates(num_wires, options, free))
-        made = kinds.KINDS[found.kind].create(found, [CPU] * len(found.devices), dtype, None)
+        made = kinds.KINDS[found.kind].module.create(found, [CPU] * len(found.devices), dtype, None)
         assert made.kind == row.kind
         return made
 

@@ -54,7 +54,8 @@ def test_what_was_summed_is_allocated(row: DeploymentRow, precision: Any) -> Non
     for num_wires in (max(row.wires, 8), max(row.wires, 8) + 3):
         for found in candidates(num_wires, options, free):
             asked.clear()
-            made = kinds.KINDS[found.kind].create(found, [devices[n] for n in found.devices], options.dtype, None)
+            on = [devices[n] for n in found.devices]
+            made = kinds.KINDS[found.kind].module.create(found, on, options.dtype, None)
             expected = {f"device {n}": found.device_bytes * count for n, count in Counter(found.devices).items()}
             assert dict(asked) == expected | ({"host": found.host_bytes} if found.host_bytes else {})
             assert (made.kind, made.num_wires, made.levels) == (found.kind, num_wires, found.levels)
@@ -66,7 +67,7 @@ def test_what_was_summed_is_allocated(row: DeploymentRow, precision: Any) -> Non
 def test_a_row_from_outside() -> None:
     """A registered row is preferred while it lasts and gone afterwards, and no name is in the table twice."""
     before = tuple(kinds.KINDS.values())
-    row = kinds.PlacementKind("elsewhere", True, before[0].lay_out, before[0].create)
+    row = kinds.PlacementKind("elsewhere", True, before[0].module)
     with kinds.registered(row):
         assert tuple(kinds.KINDS.values()) == (row, *before)
         with pytest.raises(ValueError, match="got 'elsewhere', which is in the table already"), kinds.registered(row):

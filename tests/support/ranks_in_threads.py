@@ -8,6 +8,7 @@ and says itself which states it is for. Processes have no such face: there every
 from __future__ import annotations
 
 import pickle
+import sys
 import threading
 import traceback
 import weakref
@@ -61,7 +62,7 @@ def create(deployment: Deployment, devices: Sequence[Device], dtype: np.dtype[An
     return RanksInThreads(devices, deployment.num_wires, dtype, deployment.levels)
 
 
-ROW = PlacementKind(NAME, True, lay_out, create)
+ROW = PlacementKind(NAME, True, sys.modules[__name__])
 """The row of the table; see `kinds.registered`."""
 
 

@@ -40,7 +40,7 @@ def candidates(num_wires: int, options: Options, free: FreeMemory) -> Iterator[D
         for devices in sets if kind.in_device_memory else sets[:1]:
             request = StateRequest(num_wires, options, free, devices)
             if request.allows(kind.shared, kind.in_device_memory):
-                yield from kind.lay_out(request)
+                yield from kind.module.lay_out(request)
 
 
 def _device_sets(options: Options, free: FreeMemory) -> list[tuple[int, ...]]:

@@ -1,7 +1,7 @@
 """The table of placements: a placement is a file and a row.
 
-Rows are in the order of preference. Each row decides for which states it is (`PlacementKind.lay_out`), with the one sum
-of its memory, and makes them (`PlacementKind.create`). No other module knows the rows.
+Rows are in the order of preference. The file of each decides for which states it is (`PlacementModule.lay_out`), with
+the one sum of its memory, and makes them (`PlacementModule.create`). No other module knows the rows.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from qsim_ex.devices.base import Device
 from qsim_ex.later import later
@@ -34,16 +34,28 @@ else:
     rehearsal = later("qsim_ex.placement.windows.rehearsal")
 
 
+class PlacementModule(Protocol):
+    """The file of a placement, which is loaded when a state asks for it, since few programs have one."""
+
+    def lay_out(self, request: StateRequest, /) -> Iterator[Deployment]:
+        """Yield the placements of this kind that a request allows, best first and each with its sum of memory.
+
+        None if the request is not for this kind. They need not fit. Raises `OptionError` for options that contradict
+        one another. It is called only with requests that allow it (`StateRequest.allows`).
+        """
+
+    def create(
+        self, deployment: Deployment, devices: Sequence[Device], dtype: AmplitudeDtype, limits: Limits, /
+    ) -> Placement:
+        """Return the state |0…0> as it was deployed; raises `OutOfMemory`, and keeps no memory then."""
+
+
 @dataclass(frozen=True, slots=True)
 class PlacementKind:
     """A kind of placement.
 
     name: the name in results. in_device_memory: whether more devices make more room; there is one host memory, so a
-    state there takes as few devices as possible.
-    lay_out: yields the placements of this kind that a request allows, best first and each with its sum of memory; none
-    if the request is not for this kind. They need not fit. Raises `OptionError` for options that contradict one
-    another. It is called only with requests that allow it (`StateRequest.allows`).
-    create: makes the state |0…0> as it was deployed; raises `OutOfMemory`, and keeps no memory then.
+    state there takes as few devices as possible. module: what lays out and creates states of this kind.
     copies: returns the bytes that a run of a plan on a new state copies from and to the host, where they depend on the
     slices on the device; None where they follow from the plan.
     shared: whether several devices share a state of this kind, or one has it; None where `lay_out` decides.
@@ -51,43 +63,22 @@ class PlacementKind:
 
     name: str
     in_device_memory: bool
-    lay_out: Callable[[StateRequest], Iterator[Deployment]]
-    create: Callable[[Deployment, Sequence[Device], AmplitudeDtype, Limits], Placement]
+    module: PlacementModule
     copies: Callable[[Deployment, Plan, AmplitudeDtype], CopiedBytes | None] | None = None
     shared: bool | None = None
-
-
-class _Module(Protocol):
-    """A module with a placement."""
-
-    def lay_out(self, request: StateRequest, /) -> Iterator[Deployment]: ...
-    def create(
-        self, deployment: Deployment, devices: Sequence[Device], dtype: AmplitudeDtype, limits: Limits, /
-    ) -> Placement: ...
 
 
 def _copied(deployment: Deployment, plan: Plan, dtype: AmplitudeDtype) -> CopiedBytes | None:
     return rehearsal.rehearsed(deployment, plan, dtype)
 
 
-def _row(name: str, in_device_memory: bool, module: _Module, **more: Any) -> PlacementKind:
-    """Return the row of a placement whose module is loaded when a state asks for it, since few programs have one."""
-    return PlacementKind(
-        name,
-        in_device_memory,
-        lambda request: module.lay_out(request),  # noqa: PLW0108  (its name alone loads the module)
-        lambda *given: module.create(*given),  # noqa: PLW0108
-        **more,
-    )
-
-
 _ROWS = (
-    PlacementKind("single", True, single.lay_out, single.create, shared=False),
-    _row("peers", True, peers, shared=True),
-    _row("migrated", False, migrated, copies=_copied, shared=False),
-    _row("peers over host", False, peers_over_host, shared=True),
-    _row("ranks", True, ranks),
-    _row("ranks over host", False, ranks_over_host),
+    PlacementKind("single", True, single, shared=False),
+    PlacementKind("peers", True, peers, shared=True),
+    PlacementKind("migrated", False, migrated, copies=_copied, shared=False),
+    PlacementKind("peers over host", False, peers_over_host, shared=True),
+    PlacementKind("ranks", True, ranks),
+    PlacementKind("ranks over host", False, ranks_over_host),
 )
 KINDS = {row.name: row for row in _ROWS}
 """The rows by name, in the order of preference; `Deployment.kind` is such a name."""

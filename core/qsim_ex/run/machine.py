@@ -123,7 +123,7 @@ class Machine:
         else:
             where, how = self.where, self.where.deployment
             limits = self._options.limits(where.free, where.host_free)
-            states = BatchOfOne(KINDS[how.kind].create(how, where.devices, self.dtype, limits))
+            states = BatchOfOne(KINDS[how.kind].module.create(how, where.devices, self.dtype, limits))
         if states.fresh:
             states.layout = self.plans[0].start
         self._latest = states

@@ -139,7 +139,7 @@ def begun(where: Assignment, options: Options, initial: int | NDArray[np.complex
     Raises `OutOfMemory`; no memory stays allocated then.
     """
     deployment = where.deployment
-    made = KINDS[deployment.kind].create(
+    made = KINDS[deployment.kind].module.create(
         deployment, where.devices, options.dtype, options.limits(where.free, where.host_free)
     )
     if isinstance(initial, int):  # so far only amplitude 0 is written

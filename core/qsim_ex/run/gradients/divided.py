@@ -53,7 +53,7 @@ class Traffic:
 
 def run(task: GradientTask, where: Assignment, targets: Sequence[Target], found: Found) -> None:
     """Write all values and derivatives."""
-    limits, kind = task.options.limits(where.free, where.host_free), KINDS[where.deployment.kind]
+    limits, kind = task.options.limits(where.free, where.host_free), KINDS[where.deployment.kind].module
     states, traffic = task.count * len(targets), Traffic()
     with ticker_of(task, len(targets)) as ticker:
         steps = Steps(ticker, states, traffic)
