@@ -147,10 +147,7 @@ class Device(Protocol):
 
 
 class CopyQueue(Protocol):
-    """An ordered queue of copies beside a device's work: one for each direction, so that all run at once.
-
-    On a device that finishes every call before it returns (the CPU), marks are None and waiting is free.
-    """
+    """An ordered queue of copies beside a device's work: one for each direction, so that all run at once."""
 
     def copy(self, to: Buffer, source: Buffer) -> None:
         """Queue a copy between arrays of one shape, on this device, a peer or the host.
@@ -169,7 +166,12 @@ class CopyQueue(Protocol):
 
 
 class Copies(ABC):
-    """A device whose memory can be filled during its work, as placements of several levels need."""
+    """A device whose memory can be filled during its work, as placements of several levels need.
+
+    at_once: whether everything is done when a call returns (the CPU), so that marks are None and waiting is free.
+    """
+
+    at_once = False
 
     @abstractmethod
     def copy_queue(self) -> CopyQueue:

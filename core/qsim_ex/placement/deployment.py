@@ -11,7 +11,6 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Literal, NamedTuple
 
-from qsim_ex.devices.memory import state_bytes
 from qsim_ex.devices.peering import Link
 from qsim_ex.display.amounts import human
 from qsim_ex.errors import OptionError
@@ -261,7 +260,7 @@ class StateRequest:
         groups = 1 << (self.num_wires - local - self.peers)
         if self.options.in_flight_buffers is not None:
             return min(self.options.in_flight_buffers, groups)
-        size = state_bytes(local, self.options.dtype) * self.options.virtual_peers
+        size = STORAGE[self.options.dtype].nbytes(1 << local) * self.options.virtual_peers
         fitting = min(self._roomy(number) // size for number in self.devices)
         return max(1, min(fitting, groups - 1) if most is None else min(fitting, groups, most))
 

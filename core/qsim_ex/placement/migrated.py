@@ -86,7 +86,7 @@ class Migrated(Divided):
         piece: int | None = None,
         allowed: tuple[int, int] | None = None,
     ) -> None:
-        num_wires = len(layout)
+        num_wires = len(layout.address)
         self.needed = room(num_wires, levels, np.dtype(dtype), slots=slots, scenario=scenario, spare=spare, piece=piece)
         self._alike = partial(Migrated, slots=slots, scenario=scenario, spare=spare, piece=piece, allowed=allowed)
         self.device = device
@@ -103,7 +103,7 @@ class Migrated(Divided):
 
     def begin(self) -> None:
         """Set a state that has `nothing` to |0…0⟩ in the present layout."""
-        self.slots.begin(self.slots.existing(self._window.slices(0), self.fresh))
+        self.slots.begin(self.slots.existing(self._window.slices[0], self.fresh))
 
     # --- description -----------------------------------------------------------------------------------------------
 
@@ -131,7 +131,9 @@ class Migrated(Divided):
         packed = list(numbers)
         first = 0
         for one in passes_of(plan):
-            steps, window = one.steps, Window(one.bits, self.levels.local, self.needed.slice)
+            steps, window = one.steps, self._rest
+            if one.bits != window.bits:
+                window = replace(window, bits=one.bits)
             if (begun := window.positions(self.fresh)) != one.stages[0].fresh:
                 raise PlanError(f"expected fresh positions {one.stages[0].fresh:#x}, as in the plan, got {begun:#x}.")
             self.run_pass(window, steps, prepared, packed[first : first + len(steps)], tick, begun)

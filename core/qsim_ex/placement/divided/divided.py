@@ -61,7 +61,7 @@ class Divided(ABC):
     @property
     def num_wires(self) -> int:
         """The number of wires of the state."""
-        return len(self.layout)
+        return len(self.layout.address)
 
     @abstractmethod
     def visit(self, near: Sequence[int] = (), *, write: bool = False) -> Iterator[NearSubState]:

@@ -68,6 +68,8 @@ def every(layout: Layout, high: int) -> bool:  # noqa: ARG001  (a `Wanted`)
 
 def local_when(layout: Layout, local: int, high: int, when: When) -> When | None:
     """Return `NearSubState.when` for a sub state vector that need not be near."""
+    if not when.mask:
+        return when
     stored = at.stored_when(layout, when)
     if high & stored.mask >> local != stored.value >> local:
         return None

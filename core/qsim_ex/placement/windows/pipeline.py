@@ -50,7 +50,6 @@ class QueuedCopies:
         self.marks: dict[int, Any] = {}
         self.waited = 0  # the last copy of the other direction that this one waits for
         self.worked: set[int] = set()  # slots with work for which this queue has not waited
-        self.bytes_moved = 0
         self.in_flight: deque[tuple[int, int]] = deque()
         self.queued_bytes = 0
 
@@ -81,17 +80,7 @@ class Pipeline:
         self._work: dict[int, Any] = {}
         self._working: int | None = None
         self._recent: deque[Any] = deque()
-        self.bytes_within = 0
-
-    @property
-    def bytes_in(self) -> int:
-        """Bytes copied from the host to the device so far."""
-        return self._in.bytes_moved
-
-    @property
-    def bytes_out(self) -> int:
-        """Bytes copied from the device to the host so far."""
-        return self._out.bytes_moved
+        self.bytes_in = self.bytes_out = self.bytes_within = 0
 
     def at(self, place: int) -> Buffer:
         """Return the slice in a place, without a copy; valid when nothing is under way."""
@@ -103,12 +92,12 @@ class Pipeline:
     def bring(self, rows: Index, source: Index) -> None:
         """Copy slices from places on the host to rows of the device."""
         self._copy(self._in, self._out, rows, source)
-        self._in.bytes_moved += len(rows) * self._slice_bytes
+        self.bytes_in += len(rows) * self._slice_bytes
 
     def send(self, to: Index, rows: Index) -> None:
         """Copy slices from rows of the device to places on the host."""
         self._copy(self._out, self._in, to, rows)
-        self._out.bytes_moved += len(rows) * self._slice_bytes
+        self.bytes_out += len(rows) * self._slice_bytes
 
     def shift(self, to: Index, source: Index) -> None:
         """Copy slices from rows of the device to other rows."""
@@ -146,6 +135,8 @@ class Pipeline:
 
     def _before(self, queue: QueuedCopies, other: QueuedCopies, to: Index, source: Index) -> None:
         """Let the next copy on `queue`, which uses these places, wait for all earlier uses of them in other queues."""
+        if self._device.at_once:
+            return
         if queue.worked:
             for slot in queue.worked & set(np.unique(np.concatenate([to, source]) // self._rows).tolist()):
                 queue.copy_queue.wait(self._work[slot])
@@ -157,11 +148,10 @@ class Pipeline:
 
     def _after(self, queue: QueuedCopies, to: Index, source: Index) -> None:
         """Number the copy that was just queued, and limit the length of the queue."""
-        mark = queue.copy_queue.mark()
-        if mark is None:  # the copy is done already, and no wait is needed
+        if self._device.at_once:
             return
         queue.last += 1
-        queue.marks[queue.last] = mark
+        queue.marks[queue.last] = queue.copy_queue.mark()
         queue.touched[to] = queue.touched[source] = queue.last
         size = len(to) * self._slice_bytes
         queue.in_flight.append((queue.last, size))
@@ -177,6 +167,8 @@ class Pipeline:
 
     def begin_work(self, slot: int) -> None:
         """Let work that is queued on the device from now on wait for all copies so far that used the slot."""
+        if self._device.at_once:
+            return
         rows = slice(slot * self._rows, (slot + 1) * self._rows)
         for queue in (self._in, self._out):
             last = int(queue.touched[rows].max())
@@ -189,10 +181,7 @@ class Pipeline:
         if self._working is None:
             return
         slot, self._working = self._working, None
-        mark = self._device.mark()
-        if mark is None:  # the work is done already, and no wait is needed
-            return
-        self._work[slot] = mark
+        mark = self._work[slot] = self._device.mark()
         self._in.worked.add(slot)
         self._out.worked.add(slot)
         self._recent.append(mark)

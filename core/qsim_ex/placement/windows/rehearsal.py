@@ -78,6 +78,7 @@ class _Idle(Copies):
     """A device without memory that does nothing, immediately."""
 
     in_host_memory = False
+    at_once = True
     name = "nothing"
 
     def copy_queue(self) -> CopyQueue:

@@ -61,7 +61,7 @@ class Slots:
         bits that are fresh before, and when a window has been worked on; None if nothing is written.
         """
         for slot, value in self.order(window, values):
-            slices = window.slices(value)
+            slices = window.slices[value]
             self.bring(self.existing(slices, fresh), slot, tick)
             self.pipe.begin_work(slot)
             try:

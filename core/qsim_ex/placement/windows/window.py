@@ -12,7 +12,7 @@ renumbering slices; bits inside slices are permuted on the device while the bits
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Literal
 
@@ -66,19 +66,21 @@ class Window:
         return len(self.bits) - self.local
 
     @cached_property
-    def rows(self) -> Index:
-        """The slice in each row of window 0, int64 [2^(local − slice)]; see `slices`."""
-        rows = np.arange(1 << self.local - self.slice, dtype=np.int64)
-        return move_bits(rows, [bit - self.slice for bit in self.bits[self.slice : self.local]])
+    def slices(self) -> Index:
+        """The slice in each row of each window, int64 [2^far, 2^(local − slice)]."""
+        numbers = np.arange(1 << len(self.bits) - self.slice, dtype=np.int64)
+        return move_bits(numbers, [bit - self.slice for bit in self.bits[self.slice :]]).reshape(1 << self.far, -1)
 
-    def slices(self, value: int) -> Index:
-        """Return the slice in each row of a window."""
-        return self.rows | sum(1 << bit - self.slice for k, bit in enumerate(self.bits[self.local :]) if value >> k & 1)
+    @cached_property
+    def places(self) -> Index:
+        """The place of each slice in `slices`: the row in its window, and above that the window."""
+        places = np.empty(self.slices.size, dtype=np.int64)
+        places[self.slices.reshape(-1)] = np.arange(self.slices.size)
+        return places
 
     def windows_and_rows(self, slices: Index) -> tuple[Index, Index]:
         """Return the window that each slice belongs to, and its row there."""
-        moved = move_bits(slices, [p - self.slice for p in self.position[self.slice :]])
-        return moved >> self.local - self.slice, moved & (1 << self.local - self.slice) - 1
+        return np.divmod(self.places[slices], self.slices.shape[1])
 
     def positions(self, homes: int) -> int:
         """Return a mask of index bits as a mask of positions."""
@@ -170,10 +172,7 @@ class MigratedMemory:
     spare: int
     slice: int
     piece: int
-    slice_bytes: int = field(init=False)
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "slice_bytes", STORAGE[self.dtype].nbytes(1 << self.slice))
+    slice_bytes: int
 
     @property
     def rows(self) -> int:
@@ -232,10 +231,10 @@ def room(
         raise InvalidInput(f"expected scenario 'whole' or 'spread', got {scenario!r}.")
     storage, piece = STORAGE[dtype], thresholds.now.window_piece if piece is None else piece
     slice_bits = min(levels.slice, max(0, storage.count(piece).bit_length() - 1))
-    at_once = min(max(1, piece // storage.nbytes(1 << slice_bits)), 1 << levels.local - slice_bits)
-    return MigratedMemory(
-        num_wires, levels, dtype, slots, scenario, 2 * at_once if spare is None else spare, slice_bits, piece
-    )
+    slice_bytes = storage.nbytes(1 << slice_bits)
+    at_once = min(max(1, piece // slice_bytes), 1 << levels.local - slice_bits)
+    spare = 2 * at_once if spare is None else spare
+    return MigratedMemory(num_wires, levels, dtype, slots, scenario, spare, slice_bits, piece, slice_bytes)
 
 
 @dataclass(eq=False)
@@ -263,7 +262,8 @@ def allocate(needed: MigratedMemory, device: Any, allowed: tuple[int, int] | Non
     if allowed is not None:
         free = allowed
     elif device.in_host_memory:  # both lie in the same memory
-        free, shared = (device.memory()[0],) * 2, needed.device_bytes
+        shared, unasked = needed.device_bytes, thresholds.now.unasked_bytes
+        free = (unasked if shared + needed.host_bytes <= unasked else device.memory()[0],) * 2
     else:
         free = device.memory()[0], memory_of_host()[0]
     if needed.device_bytes > free[0] or needed.host_bytes + shared > free[1]:
