@@ -44,6 +44,7 @@ def verify(plan: Plan) -> None:
         _check(sorted(layout.address) == list(range(plan.num_wires)), "each wire sits on an index bit of its own")
         _check(not layout.flip >> plan.num_wires, "only index bits are stored inverted")
     _check(len(plan.coefficients.packed) == len(plan.steps), "each step has its packed numbers")
+    _check([*plan.steps] == [step for stage in plan.stages for step in stage.steps], "its steps are those of stages")
     _numbers(plan.coefficients)
     packed = iter(plan.coefficients.packed)
     at = Positions(plan)

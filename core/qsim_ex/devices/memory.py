@@ -135,8 +135,6 @@ Bytes = NDArray[np.uint8]
 HUGE = 1 << 21
 """The bytes of a huge page of x86-64, and of aarch64 with the usual pages."""
 
-_ALIGNMENT = 64  # bytes: one cache line, one vector of AVX-512
-
 _SHARE = 4
 """At most a quarter of the machine's memory is kept."""
 
@@ -211,15 +209,6 @@ def _advise(memory: Any, advice: int) -> bool:
 @lru_cache(maxsize=1)
 def _limit() -> int:
     return host.memory()[1] // _SHARE
-
-
-def aligned(size: int) -> NDArray[np.uint8]:
-    """Return so many bytes, the first of them on a cache line; large blocks are kept."""
-    if size >= thresholds.now.large_bytes:
-        return take(size)
-    raw = np.empty(size + _ALIGNMENT, dtype=np.uint8)
-    start = -raw.ctypes.data % _ALIGNMENT
-    return raw[start : start + size]
 
 
 class HostCopyQueue:

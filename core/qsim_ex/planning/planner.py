@@ -3,8 +3,7 @@
 Absorb → cancel → fuse → join runs → gather → rotate → (grow a tile → grow its register blocks → items)* → coefficient
 program; where a state is larger than one device, the work is divided into stages in between. A circuit full of CX may
 then be planned once more, in a CNOT frame, and the plan that is predicted to take less time is taken. Native code works
-for some milliseconds at a time, so that Ctrl-C and `cancel` end it. Python says what a plan is (`steps`) and what it
-costs (`cost`).
+for some milliseconds at a time, so that Ctrl-C and `cancel` end it. `steps` says what a plan is, `cost` its time.
 """
 
 from __future__ import annotations
@@ -37,7 +36,6 @@ MOST_WIRES = 62
 _SLICE = 50
 """Milliseconds for which native code works before it returns to Python."""
 
-_UNBOUNDED = -1
 _WAITS, _TOO_LARGE, _TOO_WIDE = 2, -2, -3
 """What native code returns while it waits to read on, and of plans that cannot be made."""
 
@@ -92,7 +90,7 @@ def compiled_plan(
     moved = Layout(tuple(arrays.start.tolist()), flip) if reordered or floats else start
     named = ((place,) if reordered else ()) + (("floating",) if floats else ()) + (("linear",) if linear else ())
     steps = steps_of(arrays)
-    return Plan(
+    plan = Plan(
         num_wires=num_wires,
         stages=(Stage(steps, fresh=fresh),) if steps else (),
         start=moved,
@@ -104,6 +102,8 @@ def compiled_plan(
         levels=Levels(num_wires),
         fresh=fresh,
     )
+    plan.__dict__["steps"] = steps  # so that nobody collects them from the stages
+    return plan
 
 
 def compiled_stages(
@@ -121,10 +121,10 @@ def compiled_stages(
     planner = planned(instructions, num_wires, start, fitted, fresh, choices, levels, place)
     arrays, (flip, end_flip, *_) = planner.arrays()
     arrays.staged = True
-    rows, parities, left = planner.stages()
-    return Plan(
+    (rows, parities, left), steps = planner.stages(), steps_of(arrays)
+    plan = Plan(
         num_wires=num_wires,
-        stages=above.stages_of(rows, steps_of(arrays)),
+        stages=above.stages_of(rows, steps),
         start=Layout(tuple(arrays.start.tolist()), flip),
         end=Layout(tuple(arrays.end.tolist()), end_flip),
         coefficients=NativeCoefficients.of(arrays),
@@ -138,6 +138,8 @@ def compiled_stages(
         fresh=fresh,
         left=left,
     )
+    plan.__dict__["steps"] = steps
+    return plan
 
 
 def _marks(shape: Shape) -> tuple[str, ...]:
@@ -162,7 +164,7 @@ def planned(
     given = np.array(
         [
             *(fitted.tile, fitted.registers, fitted.low, fitted.edge),
-            *(_UNBOUNDED if fitted.most_blocks is None else fitted.most_blocks, fitted.dense),
+            *(-1 if fitted.most_blocks is None else fitted.most_blocks, fitted.dense),
             *(fitted.table, fitted.start),
             *(fitted.block_made, fitted.block is not None),
             *(num_wires, address(bits), start.flip, fresh, address(tried), len(tried), fitted.floats, fitted.relabels),
@@ -272,10 +274,7 @@ _OP, _PERMUTATION, _INITIALIZE = range(3)
 
 
 def as_ops(instructions: tuple[Unitary, ...]) -> tuple[tuple[Op, ...], Integers | None]:
-    """Return all instructions as operations, and their types; None if all are operations.
-
-    Of a permutation the indices are its reads.
-    """
+    """Return all as operations, permutations with their indices as reads, and their types; None if all are."""
     if {*map(type, instructions)} <= {Op}:
         return cast(tuple[Op, ...], instructions), None
     types = np.zeros(len(instructions), dtype=np.int64)

@@ -11,8 +11,8 @@ from support.unitary_circuits import circuit
 
 from qsim_ex import Circuit
 from qsim_ex.circuit.ops import ALWAYS
-from qsim_ex.devices.cpu import device as cpu
 from qsim_ex.devices.cpu.device import CpuDevice
+from qsim_ex.devices.cpu.shape import shape_of
 from qsim_ex.planning.coefficients.binding import bind
 from qsim_ex.planning.coefficients.pullback import LEFT_OUT
 from qsim_ex.planning.planner import make_plan
@@ -44,7 +44,8 @@ def overlaps(cotangents: np.ndarray, states: np.ndarray) -> np.ndarray:
 @pytest.mark.parametrize("seed", range(6))
 def test_every_number(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """States and cotangents are what the sweep makes of each, and derivatives are half of what steps of ±1 change."""
-    monkeypatch.setattr(cpu, "_TILE_BYTES", 1 << 13)
+    small = replace(shape_of(np.dtype(np.complex128)), tile=9, registers=9)
+    monkeypatch.setattr(CpuDevice, "shape", lambda *_: small)
     num_wires, device, rng = (3, 6, 10)[seed % 3], CpuDevice(threads=2), np.random.default_rng(seed)
     made = circuit(num_wires, seed)
     plan = planned(made, device, np.complex128)
@@ -77,7 +78,8 @@ def test_every_number(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_every_kind_is_met(monkeypatch: pytest.MonkeyPatch) -> None:
     """The sweeps above have every instruction that multiplies."""
-    monkeypatch.setattr(cpu, "_TILE_BYTES", 1 << 13)
+    small = replace(shape_of(np.dtype(np.complex128)), tile=9, registers=9)
+    monkeypatch.setattr(CpuDevice, "shape", lambda *_: small)
     met: set[str] = set()
     for seed in range(6):
         num_wires = (3, 6, 10)[seed % 3]

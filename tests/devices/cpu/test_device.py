@@ -10,8 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from qsim_ex.circuit.ops import ALWAYS, When, pattern
-from qsim_ex.devices.cpu.device import CpuDevice
-from qsim_ex.devices.memory import aligned
+from qsim_ex.devices.cpu.device import CpuDevice, aligned
 from qsim_ex.errors import OutOfMemory
 from qsim_ex.kernels import host
 from qsim_ex.kernels.cpu import pool

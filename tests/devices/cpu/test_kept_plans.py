@@ -1,6 +1,7 @@
 """The encoded plans that a CPU device keeps."""
 
 import threading
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -10,6 +11,7 @@ from benchmarks.families import FAMILIES
 from qsim_ex import CircuitBuilder
 from qsim_ex.devices.cpu import device
 from qsim_ex.devices.cpu.device import CpuDevice
+from qsim_ex.devices.cpu.shape import shape_of
 from qsim_ex.errors import Cancelled
 from qsim_ex.kernels.cpu import encoded_plan
 from qsim_ex.native.library import cancelled_by
@@ -44,7 +46,8 @@ def test_plans_are_kept_within_a_bound_of_bytes(monkeypatch: pytest.MonkeyPatch)
 
 def test_sweeps_of_a_plan_are_encoded_together(monkeypatch: pytest.MonkeyPatch) -> None:
     """All sweeps of a plan run from one encoding, whose bytes count once."""
-    monkeypatch.setattr(device, "_TILE_BYTES", 1 << 13)
+    small = replace(shape_of(np.dtype(np.complex64)), tile=10, registers=10)
+    monkeypatch.setattr(CpuDevice, "shape", lambda *_: small)
     cpu = CpuDevice(1)
     circuit = circuit_of(FAMILIES["brick"].build(12, 0), 12)
     plan = make_plan(circuit.instructions, 12, Layout.identity(12), cpu.shape(np.complex64))

@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 from support.directions import drawn, in_memory, shuffled
 
 from qsim_ex.circuit.ops import ALWAYS, Entry, When, mask_of, pattern
-from qsim_ex.devices.cpu.device import CpuDevice
-from qsim_ex.devices.memory import aligned
+from qsim_ex.devices.cpu.device import CpuDevice, aligned
 from qsim_ex.kernels.cpu.encoded_plan import EncodedSweeps
 from qsim_ex.native import library
 from qsim_ex.reference import extract, replace

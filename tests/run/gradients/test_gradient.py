@@ -19,7 +19,8 @@ from qsim_ex.circuit import derivatives
 from qsim_ex.circuit.gates import GATES
 from qsim_ex.circuit.parameters.sweep import ParameterSweep
 from qsim_ex.devices import discover
-from qsim_ex.devices.cpu import device as cpu
+from qsim_ex.devices.cpu.device import CpuDevice
+from qsim_ex.devices.cpu.shape import shape_of
 from qsim_ex.errors import Cancelled, CircuitError, NotSupported, WireError
 from qsim_ex.run.gradients import gradient as under_test
 
@@ -69,7 +70,8 @@ def test_drawn_circuits(seed: int) -> None:
 @pytest.mark.parametrize("seed", range(3))
 def test_many_tiles(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """They are where a state has many tiles, and threads share them."""
-    monkeypatch.setattr(cpu, "_TILE_BYTES", 1 << 13)
+    small = replace(shape_of(np.dtype(np.complex128)), tile=9, registers=9)
+    monkeypatch.setattr(CpuDevice, "shape", lambda *_: small)
     sweep, sums = layers(11, 40 + seed, bindings=1, gates=60), observables(11, 2, seed)
     compare(sweep, simulator(threads=2).gradient(sweep, sums), sums, most=2)
 

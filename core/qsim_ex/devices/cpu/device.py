@@ -17,7 +17,8 @@ from qsim_ex.circuit.ops import ALWAYS, When, mask_of
 from qsim_ex.devices.cpu import columns, shared, sums
 from qsim_ex.devices.cpu.adjoint import CpuAdjoints
 from qsim_ex.devices.cpu.batch import CpuBatches
-from qsim_ex.devices.memory import HostCopies, aligned, memory_of_host, require_amplitudes
+from qsim_ex.devices.cpu.shape import shape_of
+from qsim_ex.devices.memory import HostCopies, memory_of_host, require_amplitudes, take
 from qsim_ex.devices.sharing import Handle, SharedBuffer, SharesMemory
 from qsim_ex.display.amounts import human
 from qsim_ex.errors import DeviceError, OutOfMemory
@@ -36,11 +37,7 @@ if TYPE_CHECKING:
 else:
     passes = later("qsim_ex.kernels.cpu.passes")
 
-_TILE_BYTES = 1 << 15
-"""Of a tile: an L1 cache, or two thirds of one. The same on every processor, so that its plans are."""
-
-_PIECE_BYTES = 256
-"""What a sweep reads and writes in one piece, at least: four cache lines."""
+_ALIGNMENT = 64  # bytes: one cache line, one vector of AVX-512
 
 _KEPT, _KEPT_BYTES = 256, 256 << 20
 """The most plans whose encoded sweeps a device remembers, and their bytes; the last one is always kept."""
@@ -75,37 +72,8 @@ class CpuDevice(HostCopies, CpuBatches, CpuAdjoints, SharesMemory):
         return cpu_rates(self.shape(dtype), threads or self.threads)
 
     def shape(self, dtype: DTypeLike) -> Shape:
-        """Return the limits of sweeps; a tile fills `_TILE_BYTES`.
-
-        All bits of a tile are register bits, since the encoder arranges the lanes.
-
-        Tiles: every item passes over the tile, so it should be in the L1 cache. Measured on 16 cores with 48 KB of L1
-        each, complex64, seven families, geometric means with tiles of 12 bits and of 15 (the L2 cache): 0.93 and 1.52
-        ms at 20 wires, 10.7 and 13.7 at 24, 171 and 220 at 28; one thread at 20 wires 6.0 and 8.3. Dense matrices need
-        the L1 cache least: brick takes 0.79 to 1.1 times, quantum volume 0.80 to 0.97 times as long. Tiles of 11 bits
-        were as fast, but have more sweeps.
-        Tables: making an entry and looking it up takes 10 ns and more, multiplying an amplitude 0.1 ns. One complex
-        matrix is cheaper than a rotation and its phases: at 20 wires the random grid took 6.8 ms instead of 9.7, SU2
-        2.1 instead of 2.2, the other families the same (one thread, complex64).
-        Lowest bits that change: from a full state at 22 wires, complex64, one thread, 18 families took 0.91 of their
-        time (Heisenberg 0.86, none more than 1.01); from |0…0⟩ at 21 wires 0.97, complex128 at 22 wires 0.96.
-        Subspaces: circuits full of CX took 0.43 to 0.74 of their time at 20 to 23 wires (decision 0023), and 0.45 to
-        0.58 of it on a state that was there before (decision 0039).
-        """
-        storage = STORAGE[np.dtype(dtype)]
-        tile, low = [size.bit_length() - 1 for size in map(storage.count, (_TILE_BYTES, _PIECE_BYTES))]
-        return Shape(
-            tile=tile,
-            registers=tile,
-            low=low,
-            edge=0,
-            most_blocks=3,
-            dense=5,
-            thin=7,
-            item_work=2.0,
-            floats=True,
-            linear=True,
-        )
+        """Return the limits of sweeps; see `shape_of`."""
+        return shape_of(np.dtype(dtype))
 
     memory = staticmethod(memory_of_host)
 
@@ -291,6 +259,15 @@ class CpuDevice(HostCopies, CpuBatches, CpuAdjoints, SharesMemory):
 
     def synchronize(self) -> None:
         """Return at once, since nothing is pending."""
+
+
+def aligned(size: int) -> NDArray[np.uint8]:
+    """Return so many bytes, the first of them on a cache line; large blocks are kept."""
+    if size >= thresholds.now.large_bytes:
+        return take(size)
+    raw = np.empty(size + _ALIGNMENT, dtype=np.uint8)
+    start = -raw.ctypes.data % _ALIGNMENT
+    return raw[start : start + size]
 
 
 def _half(shape: tuple[int, ...], half: int) -> slice:
