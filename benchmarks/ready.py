@@ -85,7 +85,7 @@ def parts(circuit: Circuit, device: CpuDevice) -> tuple[list[float], int]:
     times = [process_time()]
     program = program_of(structure)
     times.append(process_time())
-    (plan,) = plans_of(program, circuit.num_qubits, device.shape(DTYPE), None, True)
+    (plan,) = plans_of(program, circuit.num_qubits, device.shape(DTYPE), None, True).values()
     times.append(process_time())
     encoded = EncodedSweeps(circuit.num_qubits, DTYPE)
     for step in plan.steps:

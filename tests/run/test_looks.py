@@ -55,7 +55,8 @@ class OfHypotheticalGpu:
         """Return the program of a circuit, and its plans."""
         program, device = program_of(circuit.structure, False, 0, ()), self.where.device
         levels = self.where.deployment.planning_levels
-        return program, plans_of(program, circuit.num_qubits, device.shape(self.options.dtype), levels, device.grows)
+        shape = device.shape(self.options.dtype)
+        return program, [*plans_of(program, circuit.num_qubits, shape, levels, device.grows).values()]
 
     def plans(self) -> Sequence[Plan]:
         """Return those of the circuit as it came."""

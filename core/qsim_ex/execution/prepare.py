@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache, update_wrapper
 from typing import Any, Generic, ParamSpec, TypeVar, cast
 
@@ -103,26 +103,26 @@ def plans_of(
     shape: Shape,
     levels: Levels | None = None,
     grows: bool = False,
-) -> tuple[Plan, ...]:
-    """Return a plan for each segment of a program that begins in |0…0⟩; each begins in the layout of the one before it.
+) -> Mapping[int, Plan]:
+    """Return a plan for each segment of a program that begins in |0…0⟩, by its node; each goes on from the one before.
 
     levels: how the index bits are divided; None for a state in one piece. grows: whether index bits that were not
     mixed yet need no memory. A save of the state vector puts the wires in order, and so does a state that is set. The
     layout after other saves, and after forks and jumps, is a guess; a segment that finds another one is planned for
     that when it runs.
     """
-    plans: list[Plan] = []
+    plans: dict[int, Plan] = {}
     shape = shape.staying() if program.loops else shape  # so that all rounds of a loop begin in one layout
     every = (1 << num_wires) - 1
     start, fresh = Layout.identity(num_wires), every if grows else 0
-    for node in program.nodes:
+    for number, node in enumerate(program.nodes):
         if node.work is not None:
             place = not plans and fresh == every
-            plans.append(plan_of(node.work, num_wires, start, shape, fresh, levels, place))
-            start, fresh = plans[-1].end, plans[-1].left
+            plan = plans[number] = plan_of(node.work, num_wires, start, shape, fresh, levels, place)
+            start, fresh = plan.end, plan.left
         elif node.in_order:
             start, fresh = Layout.identity(num_wires), 0
-    return tuple(plans)
+    return plans
 
 
 def prepare(

@@ -14,14 +14,13 @@ from qsim_ex.run.branches import Branches
 from qsim_ex.run.machine import Machine
 from qsim_ex.run.request import BatchInputs, WorkUnit
 from qsim_ex.run.state_in_progress import StateInProgress
-from qsim_ex.steps.plan import Plan
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class ExecutionContext:
     """The common context of all traversals of a program on a machine.
 
-    plans: the plan of each segment, by its node. states: the number of all states, each trajectory counted as one.
+    states: the number of all states, each trajectory counted as one.
     ahead: called before the host waits for states at the end. finish: called at the end with states and their branches,
         branch b in row b; the states are released after it.
     save: called at a save with the unit, the save, its values [branches, …], value b that of branch b, the branches,
@@ -31,7 +30,6 @@ class ExecutionContext:
 
     machine: Machine
     program: Program
-    plans: dict[int, Plan]
     ticker: Ticker
     states: int
     ahead: Callable[[States], None]

@@ -61,7 +61,7 @@ def foreseen(
     shape, levels = device.shape(options.dtype), deployment.planning_levels
 
     def planned(program: Program) -> tuple[Plan, ...]:
-        return plans_of(program, circuit.num_qubits, shape, levels, device.grows)
+        return tuple(plans_of(program, circuit.num_qubits, shape, levels, device.grows).values())
 
     def anew(written: Circuit) -> tuple[Program, tuple[Plan, ...]]:
         program = program_of(written.structure, False, 0, ())

@@ -120,7 +120,7 @@ class LoopTraversal(GroupTraversal[_BranchGroup]):
             group.states.release()
             raise
         if self._way.ticker.reports:
-            steps = sum(executor.ticks(group.states, plan) for plan in self._way.plans.values())
+            steps = sum(executor.ticks(group.states, plan) for plan in self._way.machine.plans)
             self._way.ticker.skip(len(group.branches.shots) * steps)
         machine.end(group.states)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from time import perf_counter
 from typing import TYPE_CHECKING, cast
 
@@ -39,7 +39,8 @@ class Machine:
     states: the largest number of all states. least: how many at a time at least, if memory holds so many, however many
     numbers they have. rows: the number of states at a time; 1: one by one, in any placement.
     kernels_from_disk: the sweeps so far that ran by kernels from disk.
-    plans: the plans of the program's segments. prepare_seconds, run_seconds: the times of preparing and running so far.
+    plan_at: the plan of each segment of the program, by its node. plans: these, in order.
+    prepare_seconds, run_seconds: the times of preparing and running so far.
     """
 
     def __init__(self, where: Assignment, program: Program, options: Options, states: int, *, least: int = 1) -> None:
@@ -57,7 +58,8 @@ class Machine:
         device = where.device
         shape = cast(BatchDevice, device).batch_shape(self.dtype) if self.rows > 1 else device.shape(self.dtype)
         shape = shape.staying() if program.loops else shape
-        self.plans = plans_of(program, self._num_wires, shape, self._levels, device.grows)
+        self.plan_at = plans_of(program, self._num_wires, shape, self._levels, device.grows)
+        self.plans = tuple(self.plan_at.values())
         self._shape = shape
 
         self._devices = tuple(dict.fromkeys(where.devices))
@@ -84,7 +86,7 @@ class Machine:
         device = cast(BatchDevice, self.where.device)
         plans = plans_of(program, self._num_wires, device.batch_shape(self.dtype), None, device.grows)
         state = self.where.deployment.device_bytes  # all of it, since it is in one piece
-        count = 16 * max(plan.coefficients.size() for plan in plans)
+        count = 16 * max(plan.coefficients.size() for plan in plans.values())
         wanted = rows_at_once(device, state, count, _BRANCHING if program.branch_points else 1)
         return max(1, min(max(least, wanted), self.where.free // (2 * state)))
 
@@ -94,6 +96,9 @@ class Machine:
 
     def plans_on(self, levels: Levels) -> list[tuple[Plan, ...]]:
         """Return what the plans may be where states are divided by other levels, on devices like this one."""
+        return [tuple(plans.values()) for plans in self._on(levels)]
+
+    def _on(self, levels: Levels) -> list[Mapping[int, Plan]]:
         device, whole = self.where.device, levels.local >= self._num_wires
         shapes = [device.shape(self.dtype)]
         if whole and isinstance(device, Batches):
@@ -105,7 +110,7 @@ class Machine:
     def plan_on(self, levels: Levels, node: int, layout: Layout, fresh: int) -> Plan:
         """Return the plan of the segment at a node for states that were divided by other levels."""
         segment = self._program.segment_at(node)
-        foreseen = self.plans_on(levels)[0][self._program.segment_places.index(node)]
+        foreseen = self._on(levels)[0][node]
         if (foreseen.start, foreseen.fresh) == (layout, fresh):
             return foreseen
         given = None if levels.local >= self._num_wires else levels

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -47,7 +47,7 @@ class StoppedAt:
 class StateInProgress:
     """Writes states in progress, one at a time, and restores the state of an earlier run.
 
-    machine: simulates the states. plans: the plan of each segment, by its node. bindings, trajectories: of the run.
+    machine: simulates the states. bindings, trajectories: of the run.
     """
 
     def __init__(
@@ -55,14 +55,12 @@ class StateInProgress:
         checkpoints: Checkpoints,
         machine: Machine,
         program: Program,
-        plans: Mapping[int, Plan],
         bindings: int,
         trajectories: int,
     ) -> None:
         self.checkpoints = checkpoints
         self._machine = machine
         self._program = program
-        self._plans = plans
         self._bindings = bindings
         self._trajectories = trajectories
 
@@ -143,7 +141,7 @@ class StateInProgress:
         """Return the position in a file."""
         if not isinstance(told, dict):
             raise TypeError(f"expected a position, got {told!r:.60}")
-        n, address = next(iter(self._plans.values())).num_wires, told["address"]
+        n, address = next(iter(self._machine.plan_at.values())).num_wires, told["address"]
         if not _are_whole(address, [n] * len(address)) or sorted(address) != list(range(n)):
             raise ValueError(f"expected a layout of {n} wires, got {address!r:.60}")
         earlier = told["before"]
@@ -153,7 +151,7 @@ class StateInProgress:
         if not all(levels.fits(n) for levels, _ in before):
             raise ValueError(f"expected levels of {n} wires, got {before!r:.200}")
         layout, node = Layout(tuple(address), mask("flip", told["flip"], n)), whole(told, "node", 0, _MOST)
-        if node not in self._plans:
+        if node not in self._machine.plan_at:
             raise ValueError(f"expected a segment of this program, got node {node}")
         return StoppedAt(node, parts, layout, mask("fresh", told["fresh"], n), before)
 

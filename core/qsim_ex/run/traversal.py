@@ -88,7 +88,7 @@ class BranchTraversal:
                 if isinstance(one := self._nodes[node], Save):
                     way.in_progress.require_results()
                 elif isinstance(one, Segment):
-                    way.ticker.skip(len(branches.shots) * ticks(states, way.plans[node]))
+                    way.ticker.skip(len(branches.shots) * ticks(states, way.machine.plan_at[node]))
         except BaseException:
             states.release()
             raise
@@ -237,11 +237,11 @@ class BranchTraversal:
         if not self._way.ticker.reports:
             return self._way.ticker.tick
         shots = 0 if node < branches.decided else len(branches.shots)
-        return self._way.ticker.of_states(shots, ticks(states, self._way.plans[node]))
+        return self._way.ticker.of_states(shots, ticks(states, self._way.machine.plan_at[node]))
 
     def _plan(self, node: int, segment: Segment, start: Layout, fresh: int) -> Plan:
         """Return the plan of a segment for states that begin in the given layout with the given fresh bits."""
-        plan = self._way.plans[node]
+        plan = self._way.machine.plan_at[node]
         if (plan.start, plan.fresh) != (start, fresh):
             plan = self._way.machine.plan_for(segment, start, fresh)
         return plan

@@ -24,7 +24,6 @@ from qsim_ex.run.methods.method import ProgramWay, RunsUnits, SimulatesStates, l
 from qsim_ex.run.request import BatchInputs, Request, WorkUnit
 from qsim_ex.run.state_in_progress import StateInProgress
 from qsim_ex.run.traversal import BranchTraversal
-from qsim_ex.steps.plan import Plan
 
 if TYPE_CHECKING:
     from qsim_ex.deployment.assignment import Assignment
@@ -111,13 +110,12 @@ class Worker:
         self._program = program
         self._request = request
         self._collector = collector
-        plans: dict[int, Plan] = dict(zip(program.segment_places, machine.plans, strict=True))
         alone = checkpoints is not None and not machine.batched and not program.loops
         each = count, request.trajectories
-        kept = StateInProgress(checkpoints, machine, program, plans, *each) if checkpoints and alone else None
+        kept = StateInProgress(checkpoints, machine, program, *each) if checkpoints and alone else None
         states = count * request.trajectories
         takes = collector.ahead, collector.finish, collector.save, collector.read
-        self._way = ExecutionContext(machine, program, plans, ticker, states, *takes, kept)
+        self._way = ExecutionContext(machine, program, ticker, states, *takes, kept)
 
     def __call__(self, queue: WorkQueue, seeds: Sequence[int]) -> None:
         """Run units of work until none is left; after an error or Ctrl-C no worker begins another one."""

@@ -216,9 +216,8 @@ class BranchWorker:
         self.dropped = 0.0
         self._run = run
         self._collector = collector
-        plans = dict(zip(run.program.segment_places, machine.plans, strict=True))
         takes = collector.ahead, collector.finish, collector.save, collector.read
-        self._way = ExecutionContext(machine, run.program, plans, ticker, run.bound.count, *takes, None)
+        self._way = ExecutionContext(machine, run.program, ticker, run.bound.count, *takes, None)
 
     def run_all(self, seeds: Sequence[int]) -> None:
         """Run all bindings: first one, to see how many branches it has, and then many at a time."""
