@@ -17,7 +17,6 @@ from qiskit.transpiler import CouplingMap, Target
 import qsim_ex
 from qsim_ex.errors import CircuitError, OptionError, other_circuit
 from qsim_ex.frameworks import (
-    Noise,
     fresh_job_seed,
     gpu_missing,
     job_checkpoint,
@@ -36,7 +35,7 @@ from qsim_ex_provider.one_thread import OneThread, in_turn
 from qsim_ex_provider.results import CircuitHeader, ExperimentPlace, Experiments
 from qsim_ex_provider.target import WIDEST, WIDTH, Width, build_target, device_target
 from qsim_ex_provider.translation.circuits import translate_job, translate_noisy
-from qsim_ex_provider.translation.noise import basis_gates_of, noise_of
+from qsim_ex_provider.translation.noise import basis_gates_of
 from qsim_ex_provider.translation.parameter_binds import NO_BINDS, binds_of
 
 if TYPE_CHECKING:
@@ -48,7 +47,7 @@ else:
     device_noise = later("qsim_ex_provider.translation.device_noise")
 
 
-@with_options(run_options.RunOptions, Options, but=("engine", "seed"))
+@with_options(run_options.RunOptions, Options, but=("engine", "noise", "seed"))
 class QsimExBackend(BackendV2):
     """Runs circuits on qsim-ex's state vectors.
 
@@ -107,7 +106,7 @@ class QsimExBackend(BackendV2):
         """
         if self._device_target is not None:
             return self._device_target
-        made_for = self._width, basis_gates_of(self.options.noise_model)
+        made_for = self._width, basis_gates_of(run_options.noise_of(self.options.noise_model))
         if made_for not in self._targets:
             self._targets[made_for] = build_target(*made_for)
         return self._targets[made_for]
@@ -177,7 +176,7 @@ class QsimExBackend(BackendV2):
         chosen = run_options.run_options(self.options, options)
         circuits = [run_input] if isinstance(run_input, QuantumCircuit) else _circuits(run_input)
         binds = [NO_BINDS] * len(circuits) if parameter_binds is None else binds_of(circuits, parameter_binds)
-        translated = translate_job(circuits, binds, _noise_of(chosen))
+        translated = translate_job(circuits, binds, chosen.noise)
         shots, engine, cancel = int(chosen.shots), chosen.engine, CancelFlag()
         count = len(translated.groups)
         kept = None if engine.checkpoint is None else job_checkpoint(engine, translated.key(shots), count, engine.seed)
@@ -219,7 +218,7 @@ class QsimExBackend(BackendV2):
         chosen = run_options.run_options(self.options, options)
         circuits = [run_input] if isinstance(run_input, QuantumCircuit) else _circuits(run_input)
         binds = [NO_BINDS] * len(circuits) if parameter_binds is None else binds_of(circuits, parameter_binds)
-        return explain.explain_job(circuits, binds, _noise_of(chosen), chosen.engine, machine)
+        return explain.explain_job(circuits, binds, chosen.noise, chosen.engine, machine)
 
     def state(self, circuit: QuantumCircuit, **options: Unpack[RunKeywords]) -> qsim_ex.StateVector:
         """Return the state after a circuit of gates, as the engine's object: wire w is ``circuit.qubits[w]``.
@@ -229,7 +228,7 @@ class QsimExBackend(BackendV2):
         resets and for noise.
         """
         chosen = run_options.run_options(self.options, options)
-        return qsim_ex.Simulator(chosen.engine).state(translate_noisy(circuit, _noise_of(chosen)).circuit)
+        return qsim_ex.Simulator(chosen.engine).state(translate_noisy(circuit, chosen.noise).circuit)
 
     def _result(
         self,
@@ -250,10 +249,6 @@ class QsimExBackend(BackendV2):
             date=datetime.now(UTC).isoformat(),
             base_seed=base_seed,
         )
-
-
-def _noise_of(chosen: run_options.RunOptions) -> Noise | None:
-    return None if chosen.noise_model is None else noise_of(chosen.noise_model)
 
 
 def _places(tasks: Sequence[JobTask], owners: Sequence[tuple[int, int]]) -> list[ExperimentPlace]:

@@ -12,9 +12,9 @@ import numpy as np
 from qiskit.providers import Options as QiskitOptions
 
 from qsim_ex.errors import OptionError, unknown_option
-from qsim_ex.frameworks import check, later
+from qsim_ex.frameworks import Noise, NoiseModel, check, later
 from qsim_ex.options import Method, Options
-from qsim_ex_provider.translation.noise import noise_of
+from qsim_ex_provider.translation.noise import of_aer
 
 if TYPE_CHECKING:
     from qsim_ex_provider import foreign_options
@@ -30,7 +30,7 @@ class RunOptions:
     memory: keep the outcome of every shot, in order.
     seed_simulator: base of all random numbers of the job; a fresh one if None. Circuit i uses it together with i.
     executor: where circuits are run, one task for each; a thread of the backend's own if None.
-    noise_model: a `NoiseModel` of qiskit_aer.noise or of qsim_ex; no noise if None.
+    noise_model: a `NoiseModel` of qiskit_aer.noise or of qsim_ex; no noise if None. noise: what it is to the engine.
 
     Raises `OptionError` and `ShotsError` for a value that cannot be taken.
     """
@@ -41,11 +41,11 @@ class RunOptions:
     executor: concurrent.futures.Executor | None = None
     noise_model: Any = None
     engine: Options = field(default_factory=Options)
+    noise: Noise | None = field(init=False)
 
     def __post_init__(self) -> None:
         check.shots(self.shots)
-        if self.noise_model is not None:
-            noise_of(self.noise_model)
+        object.__setattr__(self, "noise", noise_of(self.noise_model))
         if not isinstance(self.memory, bool | np.bool_):
             raise OptionError(f"expected memory=True or memory=False, got {self.memory!r}.")
         if self.executor is not None and not isinstance(self.executor, concurrent.futures.Executor):
@@ -67,6 +67,11 @@ class RunOptions:
         return cls(**own, engine=Options(**engine, seed=seed))
 
 
+def noise_of(model: Any) -> Noise | None:
+    """Return a noise model of Aer's or of the engine as `Noise`, None for no noise; raises `OptionError` for others."""
+    return model if model is None or isinstance(model, NoiseModel) else of_aer(model)
+
+
 def _check_seed(seed: object) -> None:
     if seed is None or (isinstance(seed, int | np.integer) and not isinstance(seed, bool) and 0 <= seed < 1 << 64):
         return
@@ -75,7 +80,7 @@ def _check_seed(seed: object) -> None:
     )
 
 
-_OWN = tuple(one.name for one in fields(RunOptions) if one.name != "engine")
+_OWN = tuple(one.name for one in fields(RunOptions) if one.init and one.name != "engine")
 
 _ENGINE = tuple(one.name for one in fields(Options) if one.name != "seed")
 

@@ -15,7 +15,7 @@ from qsim_ex import Options
 from qsim_ex.errors import OptionError, unknown_option
 from qsim_ex.frameworks import later
 from qsim_ex_provider.backend import QsimExBackend
-from qsim_ex_provider.translation.noise import noise_of
+from qsim_ex_provider.options import noise_of
 
 if TYPE_CHECKING:
     from qsim_ex_provider import foreign_options

@@ -62,7 +62,7 @@ class NoisyCircuit(NamedTuple):
 
 
 def translate_noisy(circuit: QuantumCircuit, noise: Noise | None) -> NoisyCircuit:
-    """Return a circuit in the engine's words as a noisy machine would run it; see `noise.noise_of`.
+    """Return a circuit in the engine's words as a noisy machine would run it; see `options.noise_of`.
 
     Noise is found by the labels or names of the circuit's instructions, as in Aer: transpile to the noise model's basis
     gates first if gates are to be broken up. Raises as `translate` does, and `NoiseError` for an error that is none.

@@ -17,19 +17,14 @@ from qiskit.quantum_info import Kraus as KrausChannel
 from qiskit.quantum_info import SuperOp
 
 from qsim_ex.errors import NoiseError, NotSupported, OptionError
-from qsim_ex.frameworks import Noise, NoiseModel, Remembered, check, confusion, lindblad_parts, simplified
+from qsim_ex.frameworks import Noise, Remembered, check, confusion, lindblad_parts, simplified
 
 Kraus = NDArray[np.complex128]
 Wires = tuple[int, ...]
 
 
-def noise_of(model: Any) -> Noise | None:
-    """Return a noise model of Aer's or of `qsim_ex.circuit.noise.model` as `Noise`; None where there is no noise.
-
-    Raises `OptionError` for anything else.
-    """
-    if model is None or isinstance(model, NoiseModel):
-        return model
+def of_aer(model: Any) -> AerNoise | None:
+    """Return a noise model of Aer's as `Noise`; None if it has none. Raises `OptionError` for anything else."""
     if not _is_aers(model, "NoiseModel"):
         raise OptionError(
             "expected noise_model as a NoiseModel of qiskit_aer.noise or a qsim_ex.NoiseModel, got "
@@ -45,9 +40,9 @@ def noise_of(model: Any) -> Noise | None:
     return AerNoise(model, found)
 
 
-def basis_gates_of(model: Any) -> frozenset[str] | None:
+def basis_gates_of(noise: Noise | None) -> frozenset[str] | None:
     """Return the names of the gates that a noise model of Aer's is made for; None if it is made for any gate."""
-    return frozenset(model.basis_gates) if isinstance(noise_of(model), AerNoise) else None
+    return frozenset(noise.model.basis_gates) if isinstance(noise, AerNoise) else None
 
 
 def _is_aers(thing: Any, name: str) -> bool:

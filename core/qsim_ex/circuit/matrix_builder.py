@@ -146,8 +146,13 @@ class MatrixBuilder:
         constant = isinstance(kraus, np.ndarray) and not kraus.flags.writeable
         checked = self._checked.get((id(kraus), len(wires), tolerance)) if constant else None
         if checked is None:
-            array = checked_kraus(kraus, len(wires), name, tolerance)
-            checked = array, (len(wires), array.tobytes()), kraus
+            how = len(wires), name, tolerance
+            if constant and (given := np.asarray(kraus)).dtype.char == "D":
+                array, entries = checked_kraus(given.tobytes(), given.shape, *how)
+            else:
+                array = check.kraus(kraus, *how)
+                entries = array.tobytes()
+            checked = array, (len(wires), entries), kraus
             if constant:
                 self._checked[id(kraus), len(wires), tolerance] = checked
         array, known, _ = checked

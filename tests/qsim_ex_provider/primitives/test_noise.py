@@ -124,7 +124,7 @@ def observables() -> list[SparsePauliOp]:
 
 def exact(circuit: QuantumCircuit, model: Any) -> NDArray[np.complex128]:
     """The density matrix of a circuit as a noisy machine runs it, by definition."""
-    from qsim_ex_provider.translation.noise import noise_of
+    from qsim_ex_provider.options import noise_of
 
     return reference.density_matrix(translate_noisy(circuit, noise_of(model)).circuit)
 

@@ -21,8 +21,9 @@ from qsim_ex.circuit.noise import channels as noise
 from qsim_ex.circuit.noise.model import NoiseModel
 from qsim_ex.circuit.ops import Channel, Measure, Op
 from qsim_ex_provider import QsimExBackend, save_density_matrix, save_statevector
+from qsim_ex_provider.options import noise_of
 from qsim_ex_provider.translation.circuits import NoisyCircuit, translate, translate_noisy
-from qsim_ex_provider.translation.noise import AerNoise, noise_of
+from qsim_ex_provider.translation.noise import AerNoise
 
 
 @pytest.fixture
@@ -474,7 +475,7 @@ def test_transpiled_circuits_are_noisy(aer: Any) -> None:
 def test_aer_is_not_imported() -> None:
     """Noise without Aer's models imports no Aer."""
     code = (
-        "import sys; from qsim_ex import NoiseModel; from qsim_ex_provider.translation.noise import noise_of; "
+        "import sys; from qsim_ex import NoiseModel; from qsim_ex_provider.options import noise_of; "
         "noise_of(NoiseModel()); print('qiskit_aer' in sys.modules)"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

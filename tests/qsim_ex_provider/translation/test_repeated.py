@@ -20,9 +20,9 @@ from qsim_ex.circuit.noise.model import NoiseModel
 from qsim_ex.errors import ParameterError
 from qsim_ex.frameworks import Channel, Initialize, ParameterColumns, Remembered
 from qsim_ex_provider import differentiated
+from qsim_ex_provider.options import noise_of
 from qsim_ex_provider.translation import circuits
 from qsim_ex_provider.translation.circuits import translate, translate_noisy, translate_sweep
-from qsim_ex_provider.translation.noise import noise_of
 
 A, B = Parameter("a"), Parameter("b")
 
