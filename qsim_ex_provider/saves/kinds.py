@@ -202,7 +202,7 @@ def _save(instruction: Any, row: SaveForm, place: Place, to: Translator) -> None
             f"expected all qubits of the circuit ({to.builder.num_qubits}) in {name}, got {len(place.wires)}; save all "
             "qubits, or the density_matrix or the probabilities of some of them."
         )
-    pairs = swaps(place.wires)
+    pairs = () if place.wires == tuple(range(len(place.wires))) else swaps(place.wires)
     for pair in pairs:
         to.builder.gate("swap", pair)
     to.builder.save(label, row.what, **given)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable
 from typing import Any
 
 from qiskit.circuit import ClassicalRegister, Clbit, Duration
@@ -12,8 +12,8 @@ from qsim_ex import CircuitBuilder
 from qsim_ex.errors import NotSupported
 from qsim_ex.frameworks import FLOAT, Expression, Token
 
-ClbitNumbers = Mapping[Clbit, int]
-"""The engine's number of each classical bit of a circuit."""
+Read = Callable[[Any], Expression]
+"""Returns the value of a classical bit or a register of the circuit that is being translated."""
 
 _BINARY = {
     "BIT_AND": "and",
@@ -47,10 +47,11 @@ _SECONDS = {"s": 1.0, "ms": 1e-3, "us": 1e-6, "ns": 1e-9, "ps": 1e-12}
 
 
 class RuntimeVariables:
-    """The variables of a circuit and of its blocks, each made when it is first named."""
+    """The variables of a circuit and of its blocks, each made when it is first named, and expressions of them."""
 
-    def __init__(self, builder: CircuitBuilder) -> None:
+    def __init__(self, builder: CircuitBuilder, read: Read) -> None:
         self._builder = builder
+        self._read = read
         self._known: dict[Any, Expression] = {}
         self._unit: str | None = None
 
@@ -64,30 +65,25 @@ class RuntimeVariables:
         """Return a variable that no circuit names."""
         return self._builder.variable(width)
 
-    def expression(self, node: object, bits: ClbitNumbers) -> Expression:
-        """Return an expression, a bit, a register, or a condition (register or bit, value) in the engine's words.
+    def expression(self, node: object) -> Expression:
+        """Return an expression, a bit or a register in the engine's words.
 
         Raises `NotSupported` for stretches, which only a compiler resolves.
         """
-        if isinstance(node, tuple):
-            read, value = node
-            found = Expression.of_bits(clbits_of(read, bits))
-            return found.among([int(value)])
         if isinstance(node, Clbit | ClassicalRegister):
-            return Expression.of_bits(clbits_of(node, bits))
+            return self._read(node)
         code: list[Token] = []  # operations first, and the last operand first: postfix order from behind
         waiting = [node]
         while waiting:
-            waiting += self._append(waiting.pop(), bits, code)
+            waiting += self._append(waiting.pop(), code)
         code.reverse()
         return Expression(tuple(code))
 
-    def _append(self, node: object, bits: ClbitNumbers, code: list[Token]) -> tuple[object, ...]:
+    def _append(self, node: object, code: list[Token]) -> tuple[object, ...]:
         """Append the tokens of one node, and return its operands."""
         match node:
             case expr.Var():
-                read = self.variable(node) if node.standalone else Expression.of_bits(clbits_of(node.var, bits))
-                code += read.code
+                code += (self.variable(node) if node.standalone else self._read(node.var)).code
                 return ()
             case expr.Value():
                 width, value = width_of(node.type), node.value
@@ -123,12 +119,12 @@ class RuntimeVariables:
         self._unit = unit
         return float(value.value()) * _SECONDS.get(value.unit(), 1.0)
 
-    def store(self, target: object, value: Expression, bits: ClbitNumbers) -> None:
+    def store(self, target: object, value: Expression) -> None:
         """Append a store into a variable, a register, a bit, or a bit of one of these."""
         if not isinstance(target, expr.Index):
-            self._builder.store(self.expression(target, bits), value)
+            self._builder.store(self.expression(target), value)
             return
-        whole, index = self.expression(target.target, bits), self.expression(target.index, bits)
+        whole, index = self.expression(target.target), self.expression(target.index)
         width = whole.width
         mask = Expression.constant(1, width).binary("shift_left", index)
         moved = value.cast(width).binary("shift_left", index)
@@ -148,8 +144,3 @@ def width_of(kind: object) -> int:
             raise NotSupported(
                 f"expected variables of type Bool, Uint, Float or Duration, got {kind}; use one of them."
             )
-
-
-def clbits_of(read: Any, bits: ClbitNumbers) -> tuple[int, ...]:
-    """Return the numbers of the classical bits of a bit or a register."""
-    return tuple([bits[bit] for bit in ([read] if isinstance(read, Clbit) else read)])

@@ -47,7 +47,7 @@ Bodies = Iterator[Body]
 def if_else(operation: IfElseOp, place: Place, to: Translator) -> Bodies:
     """Append both blocks, the second one for when the condition does not hold."""
     holds, *fails = operation.blocks
-    with to.builder.branch(to.variables.expression(operation.condition, to.bits)):
+    with to.builder.branch(_condition(operation, to)):
         yield Body(holds, place)
         for block in fails:
             to.builder.otherwise()
@@ -56,7 +56,7 @@ def if_else(operation: IfElseOp, place: Place, to: Translator) -> Bodies:
 
 def switch_case(operation: SwitchCaseOp, place: Place, to: Translator) -> Bodies:
     """Append all cases, each under its condition; the default stands for every value that no other case has."""
-    target = to.variables.expression(operation.target, to.bits)
+    target = to.variables.expression(operation.target)
     cases = list(operation.cases_specifier())
     if any(_writes(block) for _, block in cases):  # then a case could change the value that later ones look at
         held = to.variables.unnamed(target.width)
@@ -115,7 +115,7 @@ def _counted(indices: range, variable: Expression | None, body: QuantumCircuit, 
 def while_loop(operation: WhileLoopOp, place: Place, to: Translator) -> Bodies:
     """Append a loop."""
     to.used.update(place.wires)  # a later round finds them in any state
-    with to.builder.loop(to.variables.expression(operation.condition, to.bits)):
+    with to.builder.loop(_condition(operation, to)):
         to.loops.append("loop")
         yield Body(operation.blocks[0], place)
         to.loops.pop()
@@ -141,7 +141,15 @@ def continue_loop(operation: ContinueLoopOp, place: Place, to: Translator) -> No
 
 def store(operation: Store, place: Place, to: Translator) -> None:  # noqa: ARG001
     """Append a store into a run-time variable or classical bits."""
-    to.variables.store(operation.lvalue, to.variables.expression(operation.rvalue, to.bits), to.bits)
+    to.variables.store(operation.lvalue, to.variables.expression(operation.rvalue))
+
+
+def _condition(operation: IfElseOp | WhileLoopOp, to: Translator) -> Expression:
+    """Return the condition of an instruction: a value of a bit or a register, or an expression."""
+    if isinstance(operation.condition, tuple):
+        read, value = operation.condition
+        return to.read(read).among([int(value)])
+    return to.variables.expression(operation.condition)
 
 
 def _inside(circuit: QuantumCircuit, *, loops: bool) -> Iterator[Any]:

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from qiskit.circuit import (
     CircuitInstruction,
+    ClassicalRegister,
     Clbit,
     ControlledGate,
     Parameter,
@@ -25,6 +26,7 @@ from qiskit.circuit.library import XGate, get_standard_gate_name_mapping
 from qsim_ex import CircuitBuilder
 from qsim_ex.errors import InvalidInput, NotSupported
 from qsim_ex.frameworks import (
+    Expression,
     NeedsNumbers,
     Noise,
     ParameterColumns,
@@ -91,7 +93,11 @@ class Translator:
     @cached_property
     def variables(self) -> RuntimeVariables:
         """The run-time variables of the circuit."""
-        return RuntimeVariables(self.builder)
+        return RuntimeVariables(self.builder, self.read)
+
+    def read(self, of: Clbit | ClassicalRegister) -> Expression:
+        """Return the value of a classical bit or a register of the circuit that is being translated."""
+        return Expression.of_bits([self.bits[bit] for bit in ([of] if isinstance(of, Clbit) else of)])
 
     @property
     def readout_errors(self) -> ReadoutErrors:
