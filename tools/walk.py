@@ -142,12 +142,12 @@ def _cirq() -> Callable[[], object]:
 
 
 CASES = {
-    "qiskit": Case("Qiskit `backend.run` → counts, 3 qubits", _qiskit, files=51, hops=172),
-    "migrated": Case("the same, migrated", lambda: _qiskit(device_wires=2), files=62, hops=444),
-    "saved": Case("the same, `save_statevector`", _saved, files=58, hops=216),
-    "condition": Case("the same, with a condition", _condition, files=54, hops=207),
-    "noisy": Case("the same, 12 noisy qubits", _noisy, files=65, hops=412),
-    "cirq": Case("Cirq `run_sweep`, 3 points", _cirq, files=66, hops=274),
+    "qiskit": Case("Qiskit `backend.run` → counts, 3 qubits", _qiskit, files=49, hops=170),
+    "migrated": Case("the same, migrated", lambda: _qiskit(device_wires=2), files=60, hops=383),
+    "saved": Case("the same, `save_statevector`", _saved, files=55, hops=210),
+    "condition": Case("the same, with a condition", _condition, files=52, hops=207),
+    "noisy": Case("the same, 12 noisy qubits", _noisy, files=62, hops=404),
+    "cirq": Case("Cirq `run_sweep`, 3 points", _cirq, files=64, hops=274),
 }
 
 
