@@ -14,6 +14,7 @@ import pytest
 from support.paths import ROOT
 
 from qsim_ex.frameworks import cirq_reader
+from qsim_ex.kernels import interrupts
 from qsim_ex_cirq.translation.circuits import translate
 
 FIRST = {
@@ -153,3 +154,14 @@ def test_ctrl_c_in_a_property_of_a_gate_of_cirq_is_raised() -> None:
         assert sys.getprofile() is None
     finally:
         sys.setprofile(None)
+
+
+def test_handlers_are_changed_without_members_of_enumerations() -> None:
+    """A short job changes the handler four times, and each member of an enumeration takes several microseconds."""
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        assert type(interrupts._handle(signal.SIGINT, int(signal.SIG_IGN))) is int
+        with interrupts.uninterrupted():
+            assert signal.getsignal(signal.SIGINT) is signal.SIG_IGN
+    finally:
+        signal.signal(signal.SIGINT, before)

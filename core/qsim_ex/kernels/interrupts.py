@@ -10,7 +10,7 @@ from types import FrameType
 Came = list[tuple[int, FrameType | None]]
 """The signals that have come, as handlers get them."""
 
-_handle = getattr(signal.signal, "__wrapped__", signal.signal)
+_handle = getattr(signal, "_signal", signal).signal
 """`signal.signal` without what makes members of enumerations: a short job changes the handler four times."""
 
 _INTERRUPT = int(signal.SIGINT)
