@@ -113,8 +113,10 @@ def read(path: Path, limits: Limits = Limits()) -> tuple[QuantumCircuit, str]:  
         raise CircuitError(f"{path}: the file cannot be read: {error.strerror}.") from error
     except UnicodeDecodeError as error:
         raise CircuitError(f"{path}: this is no text file.") from error
+    if not (bare := _COMMENT.sub(" ", text)).strip():
+        raise CircuitError(f"{path}: expected a circuit in OpenQASM 2 or 3, got a file with no statements.")
     try:
-        if _version(text) == "2":
+        if _version(bare) == "2":
             check_text(path, text, "2", limits)
             circuit, name = _read2(path), "OpenQASM 2"
         else:
@@ -144,8 +146,10 @@ def _read_qpy(path: Path, limits: Limits) -> QuantumCircuit:
     return found[0]
 
 
-def _version(text: str) -> str:
-    bare = re.sub(r"//[^\n]*|/\*.*?\*/", " ", text, flags=re.DOTALL)
+_COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
+
+
+def _version(bare: str) -> str:
     found = re.match(r"\s*OPENQASM\s+(\d+)", bare)
     return found.group(1) if found else "3"
 

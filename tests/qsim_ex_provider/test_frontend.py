@@ -105,12 +105,16 @@ def test_mistakes_in_files_are_located(name: str, tmp_path: Path) -> None:
 
 
 def test_files_that_are_none(tmp_path: Path) -> None:
-    """A missing file, and a file that is no text, are refused by name."""
+    """A missing file, a file that is no text, and files in which nothing stands are refused by name."""
     with pytest.raises(errors.CircuitError, match=r"nothing.qasm: the file cannot be read"):
         frontend.load(tmp_path / "nothing.qasm")
     (tmp_path / "binary.qasm").write_bytes(b"\xff\xfe\x00")
     with pytest.raises(errors.CircuitError, match="no text file"):
         frontend.load(tmp_path / "binary.qasm")
+    for text in ("", "\n// OPENQASM 3.0;\n"):
+        (tmp_path / "empty.qasm").write_text(text)
+        with pytest.raises(errors.CircuitError, match=r"empty.qasm: expected a circuit in OpenQASM .* no statements"):
+            frontend.load(tmp_path / "empty.qasm")
 
 
 def test_comments_before_the_version(tmp_path: Path) -> None:
