@@ -14,11 +14,9 @@ from typing import NamedTuple, cast
 import numpy as np
 
 from qsim_ex.circuit.observables import PauliSum
-from qsim_ex.circuit.ops import mask_of, wires_of
+from qsim_ex.circuit.ops import wires_of
 from qsim_ex.devices.adjoint import Differentiates
-from qsim_ex.errors import NotSupported
 from qsim_ex.placement import index_bits as at
-from qsim_ex.placement.divided import near as one
 from qsim_ex.placement.divided import strings
 from qsim_ex.placement.divided.near import NearSubState, Visited, brought, fits
 
@@ -52,10 +50,7 @@ def write_product(state: Visited, observable: PauliSum) -> Beside:
         state.write_zeros(others)
     parts = _by_x(observable)
     narrow = [x for x in parts if fits(state, (*wires_of(x), wire))]
-    far, low = (
-        mask_of(at.wires_on(state.layout, bits)) for bits in (-1 << state.levels.local, (1 << state.levels.slice) - 1)
-    )
-    made = strings.visits([x | 1 << wire for x in narrow], far, low, state.most_near) or [strings.Visit((), ())]
+    made = strings.visits_of(state, [x | 1 << wire for x in narrow]) or [strings.Visit((), ())]
     found, wide = Beside(), [x for x in parts if x not in narrow]
     for visit in made:
         last = visit is made[-1] and not wide
@@ -63,7 +58,10 @@ def write_product(state: Visited, observable: PauliSum) -> Beside:
             _add(near, {narrow[place]: parts[narrow[place]] for place in visit.parts})
             found = found.plus(near) if last else found
     for x in wide:
-        _add_wide(state, x, parts[x])
+        with strings.made_narrow(state, x, [z for z, _ in parts[x]], (wire,)) as (reduced, zs):
+            given = [(z, coefficient) for z, (_, coefficient) in zip(zs, parts[x], strict=True)]
+            for near in state.visit(brought(state, (*wires_of(reduced), wire)), write=True):
+                _add(near, {reduced: given})
     if wide:
         for near in state.visit():
             found = found.plus(near)
@@ -110,37 +108,3 @@ def _add(near: NearSubState, parts: Mapping[int, Strings]) -> None:
             terms = tuple((x, z & inside, -c if (z & base).bit_count() & 1 else c) for x, z, c in own_strings)
             state, to = near.buffer[block << above :], near.buffer[(block ^ moved) << above :]
             device.begin_sums(state[: 1 << bit], to[1 << bit : 2 << bit], bit, [terms], adds=True)()
-
-
-def _add_wide(state: Visited, x: int, own: Strings) -> None:
-    """Add the strings of an X-part that does not fit into a visit: CX gates reduce it to some of its wires.
-
-    If that is interrupted, the state is lost and its memory is released.
-    """
-    wire, room = state.num_wires - 1, state.most_near - 1
-    above = [one for one in brought(state, (*wires_of(x), wire)) if one != wire]
-    kept, rest = above[:room], above[room:]
-    if room < 1:
-        raise NotSupported(
-            f"a Pauli string with X or Y on {x.bit_count()} wires does not fit into a visit: {state.division}. Use "
-            "more window_slots or device_wires."
-        )
-    groups = [rest[first : first + room] for first in range(0, len(rest), room)]
-    narrow, zs = strings.folded(x, [z for z, _ in own], mask_of(tuple(rest)), kept[0])
-    given = [(z, coefficient) for z, (_, coefficient) in zip(zs, own, strict=True)]
-    try:
-        for group in groups:
-            _flip_where(state, kept[0], group)
-        for near in state.visit(brought(state, (*wires_of(narrow), wire)), write=True):
-            _add(near, {narrow: given})
-        for group in groups:
-            _flip_where(state, kept[0], group)
-    except BaseException:
-        state.release()
-        raise
-
-
-def _flip_where(state: Visited, control: int, wires: Sequence[int]) -> None:
-    """Apply CX from a wire to each of some wires, on both."""
-    for near in state.visit((*wires, state.num_wires - 1), write=True):
-        one.flip_where(near, control, wires)

@@ -6,10 +6,14 @@ link to the host. So X-parts whose wires fit together share a visit.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import NamedTuple
 
-from qsim_ex.circuit.ops import wires_of
+from qsim_ex.circuit.ops import mask_of, wires_of
+from qsim_ex.errors import NotSupported
+from qsim_ex.placement import index_bits as at
+from qsim_ex.placement.divided.near import Visited, brought, flip_where
 
 
 class Visit(NamedTuple):
@@ -20,6 +24,13 @@ class Visit(NamedTuple):
 
     near: tuple[int, ...]
     parts: tuple[int, ...]
+
+
+def visits_of(state: Visited, xs: Sequence[int]) -> list[Visit]:
+    """Distribute X-parts over visits of a state, none of which is too wide for one."""
+    bits = -1 << state.levels.local, (1 << state.levels.slice) - 1
+    far, low = (mask_of(at.wires_on(state.layout, some)) for some in bits)
+    return visits(xs, far, low, state.most_near)
 
 
 def visits(xs: Sequence[int], far: int, low: int, room: int) -> list[Visit]:
@@ -54,3 +65,36 @@ def folded(x: int, zs: Sequence[int], rest: int, pivot: int) -> tuple[int, list[
     """
     odd = [(z & rest).bit_count() & 1 for z in zs]
     return x & ~rest, [z ^ sign << pivot for z, sign in zip(zs, odd, strict=True)]
+
+
+@contextmanager
+def made_narrow(
+    state: Visited, x: int, zs: Sequence[int], also: tuple[int, ...] = ()
+) -> Iterator[tuple[int, list[int]]]:
+    """Yield what the strings of an X-part that does not fit into a visit are while CX gates reduce it.
+
+    also: wires that each visit brings near, too. If the context is interrupted, the state is lost and its memory is
+    released. Raises `NotSupported` where a visit has no room for a wire.
+    """
+    above = tuple([wire for wire in brought(state, (*wires_of(x), *also)) if wire not in also])
+    room = state.most_near - len(also)
+    if room < 1:
+        raise NotSupported(
+            f"a Pauli string with X or Y on {x.bit_count()} wires does not fit into a visit: {state.division}. Use "
+            "more window_slots or device_wires."
+        )
+    pivot, rest = above[0], above[room:]
+
+    def reduce() -> None:
+        for first in range(0, len(rest), room):
+            group = rest[first : first + room]
+            for near in state.visit((*group, *also), write=True):
+                flip_where(near, pivot, group)
+
+    try:
+        reduce()
+        yield folded(x, zs, mask_of(rest), pivot)
+        reduce()
+    except BaseException:
+        state.release()
+        raise

@@ -13,11 +13,10 @@ from numpy.typing import NDArray
 
 from qsim_ex import thresholds
 from qsim_ex.circuit.ops import ALWAYS, When, mask_of, wires_of
-from qsim_ex.errors import NotSupported
 from qsim_ex.placement import index_bits as at
 from qsim_ex.placement.divided import near as one
 from qsim_ex.placement.divided import strings
-from qsim_ex.placement.divided.near import NearSubState, Visited, brought, fits, unknown_wires, visit_with
+from qsim_ex.placement.divided.near import NearSubState, Visited, fits, unknown_wires, visit_with
 from qsim_ex.placement.index_bits import move_bits
 from qsim_ex.placement.overlap import dot
 from qsim_ex.steps.layout import Layout
@@ -84,48 +83,14 @@ def paulis(state: Visited, parts: Sequence[tuple[int, Sequence[int]]]) -> list[N
     fresh = mask_of(at.wires_on(state.layout, state.fresh))  # X on these leads to zero amplitudes
     mixed = [k for k, (x, _) in enumerate(parts) if not x & fresh]
     fitting = [k for k in mixed if fits(state, wires_of(parts[k][0]))]
-    far, low = (
-        mask_of(at.wires_on(state.layout, bits)) for bits in (-1 << state.levels.local, (1 << state.levels.slice) - 1)
-    )
-    for near, places in strings.visits([parts[k][0] for k in fitting], far, low, state.most_near):
+    for near, places in strings.visits_of(state, [parts[k][0] for k in fitting]):
         for sub in state.visit(near):
             for k in (fitting[place] for place in places):
                 found[k] += one.pauli(sub, *parts[k])
     for k in sorted(set(mixed) - set(fitting)):
-        found[k] = _wide_pauli(state, *parts[k])
+        with strings.made_narrow(state, *parts[k]) as narrow:
+            (found[k],) = paulis(state, [narrow])
     return found
-
-
-def _wide_pauli(state: Visited, x: int, zs: Sequence[int]) -> NDArray[np.complex128]:
-    """Return one X-part that does not fit into a visit: CX gates reduce it to some of its wires, and are undone.
-
-    If that is interrupted, the state is lost and its memory is released.
-    """
-    above = brought(state, wires_of(x))
-    kept, rest = above[: state.most_near], above[state.most_near :]
-    if not kept:
-        raise NotSupported(
-            f"a Pauli string with X or Y on {x.bit_count()} wires does not fit into a visit: {state.division}. Use "
-            "more window_slots or device_wires."
-        )
-    groups = [rest[first : first + state.most_near] for first in range(0, len(rest), state.most_near)]
-    narrow = strings.folded(x, zs, mask_of(rest), kept[0])
-    try:
-        for group in groups:
-            _flip_where(state, kept[0], group)
-        (found,) = paulis(state, [narrow])
-        for group in groups:
-            _flip_where(state, kept[0], group)
-    except BaseException:
-        state.release()
-        raise
-    return found
-
-
-def _flip_where(state: Visited, wire: int, wires: Sequence[int]) -> None:
-    """Apply CX from a wire to each of some wires."""
-    for near in state.visit(wires, write=True):
-        one.flip_where(near, wire, wires)
 
 
 def density(state: Visited, wires: Sequence[int]) -> NDArray[np.complex128]:
