@@ -10,14 +10,14 @@ import cirq
 import numpy as np
 from numpy.typing import NDArray
 
-from qsim_ex.errors import MeasurementError, OptionError
+from qsim_ex.errors import OptionError
 from qsim_ex.frameworks import shown, with_options
 from qsim_ex.options import EngineKeywords, Options
 from qsim_ex_cirq.density_states import QsimExDensityMatrixState, matrix_of
 from qsim_ex_cirq.results import ResultDict
 from qsim_ex_cirq.simulator import ENGINE, QsimExSimulator
 from qsim_ex_cirq.translation.circuits import order_of
-from qsim_ex_cirq.translation.observables import pauli_sum, value_of
+from qsim_ex_cirq.translation.observables import pauli_sums, require_no_end, value_of
 from qsim_ex_cirq.variables import point_by_point
 
 
@@ -172,13 +172,8 @@ class QsimExDensityMatrixSimulator(cirq.DensityMatrixSimulator):
         measurements stand on the way, the values are those of the outcomes that were found.
         """
         order = order_of(program, qubit_order)
-        if not permit_terminal_measurements and program.are_any_measurements_terminal():
-            raise MeasurementError(
-                "the circuit ends in measurements, which collapse the state. If that is meant, set "
-                "permit_terminal_measurements=True."
-            )
-        listed = observables if isinstance(observables, list) else [observables]
-        sums = [pauli_sum(observable, order) for observable in listed]
+        require_no_end(program, permitted=permit_terminal_measurements)
+        sums = pauli_sums(observables, order)
         found: list[list[Any]] = []
         for result in self.simulate_sweep_iter(program, params, order, initial_state):
             state = result._get_merged_sim_state()

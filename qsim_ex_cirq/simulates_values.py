@@ -9,12 +9,12 @@ import cirq
 import numpy as np
 
 from qsim_ex import Simulator
-from qsim_ex.errors import CircuitError, MeasurementError, NotSupported, OutOfMemory
+from qsim_ex.errors import CircuitError, NotSupported, OutOfMemory
 from qsim_ex.frameworks import check
 from qsim_ex_cirq.gradients import ValuesAndGradients, values_and_gradients
 from qsim_ex_cirq.states import initial_of
 from qsim_ex_cirq.translation.circuits import order_of
-from qsim_ex_cirq.translation.observables import pauli_sum
+from qsim_ex_cirq.translation.observables import pauli_sums, require_no_end
 from qsim_ex_cirq.variables import point_by_point
 from qsim_ex_cirq.wires import in_words, levels_of, say_in_qids
 
@@ -112,9 +112,8 @@ class SimulatesValues(cirq.SimulatesAmplitudes, cirq.SimulatesExpectationValues)
         """
         if self._noise is not cirq.NO_NOISE:
             raise NotSupported("gradient: expected a simulator without noise, got a noise model; leave it out.")
-        listed = observables if isinstance(observables, list) else [observables]
         order = order_of(program, qubit_order)
-        sums = [pauli_sum(observable, order) for observable in listed]
+        sums = pauli_sums(observables, order)
         runner = self._runner
         return values_and_gradients(self._engine, program, params, order, sums, runner.trajectories, runner.seed)
 
@@ -129,13 +128,8 @@ class SimulatesValues(cirq.SimulatesAmplitudes, cirq.SimulatesExpectationValues)
         permit_terminal_measurements: bool,
     ) -> Iterator[Estimates]:
         order = order_of(program, qubit_order)
-        if not permit_terminal_measurements and program.are_any_measurements_terminal():
-            raise MeasurementError(
-                "the circuit ends in measurements, which collapse the state. If that is meant, set "
-                "permit_terminal_measurements=True."
-            )
-        listed = observables if isinstance(observables, list) else [observables]
-        sums = [pauli_sum(observable, order) for observable in listed]
+        require_no_end(program, permitted=permit_terminal_measurements)
+        sums = pauli_sums(observables, order)
         try:
             yield from self._runner.estimates(program, params, order, initial_of(initial_state, order), sums)
         except OutOfMemory as error:

@@ -7,7 +7,7 @@ from numbers import Number
 import cirq
 
 from qsim_ex import PauliString, PauliSum
-from qsim_ex.errors import OptionError, WireError
+from qsim_ex.errors import MeasurementError, OptionError, WireError
 from qsim_ex_cirq.wires import wires_of_qubits
 
 
@@ -28,6 +28,23 @@ def pauli_sum(observable: cirq.PauliSumLike, qubits: tuple[cirq.Qid, ...]) -> Pa
         wires = [wire_of[qubit] for qubit in string]  # in the order of its values
         terms.append(PauliString.parse(letters, wires, complex(string.coefficient)))
     return PauliSum(tuple(terms))
+
+
+def pauli_sums(
+    observables: cirq.PauliSumLike | list[cirq.PauliSumLike], qubits: tuple[cirq.Qid, ...]
+) -> list[PauliSum]:
+    """Return one observable of Cirq, or a list of them, as the engine's."""
+    listed = observables if isinstance(observables, list) else [observables]
+    return [pauli_sum(observable, qubits) for observable in listed]
+
+
+def require_no_end(program: cirq.AbstractCircuit, *, permitted: bool) -> None:
+    """Raise `MeasurementError` for measurements at the end of a circuit whose observables are asked for."""
+    if not permitted and program.are_any_measurements_terminal():
+        raise MeasurementError(
+            "the circuit ends in measurements, which collapse the state. If that is meant, set "
+            "permit_terminal_measurements=True."
+        )
 
 
 def value_of(value: complex, observable: PauliSum) -> complex:

@@ -179,21 +179,17 @@ def _automatic(num_wires: int) -> tuple[RanksInUse | None, str]:
     by, size = launcher.LAUNCHED, _size()
     used = _power(size)
     fewest = _fewest(used)
-    where = f"the {size} processes" + ("" if by is None or _user() is not None else f" of {by.by}")
+    told = f"not divided over the {size} processes" + ("" if by is None or _user() is not None else f" of {by.by}")
     if num_wires < fewest:
-        why = f"not divided over {where}: {num_wires} wires are fewer than {fewest}"
+        why = f"{told}: {num_wires} wires are fewer than {fewest}"
         _warn(f"{why}. Every process computes such a state for itself")
         return None, why
     try:
         communicator = _connect()
     except MissingPackage as error:
-        why = f"not divided over {where}: {error}"
-        _warn(f"{why} Every process computes the whole state for itself")
-        return None, why
+        return None, _whole(f"{told}: {error}", "")
     if communicator.size != size:
-        why = f"not divided over {where}{_mismatch(communicator)}"
-        _warn(f"{why}. Every process computes the whole state for itself")
-        return None, why
+        return None, _whole(f"{told}{_mismatch(communicator)}")
     return RanksInUse(communicator, used), ""
 
 
@@ -222,9 +218,12 @@ def paths_of_more(path: Path, processes: Processes) -> list[Path]:
 
 def left_whole(why: str) -> str:
     """Return in words that a large state is not divided over the processes there are; a warning says so once."""
-    told = f"not divided over the {_size()} processes: {why}"
-    _warn(f"{told}. Every process computes the whole state for itself")
-    return told
+    return _whole(f"not divided over the {_size()} processes: {why}")
+
+
+def _whole(why: str, end: str = ".") -> str:
+    _warn(f"{why}{end} Every process computes the whole state for itself")
+    return why
 
 
 def _mismatch(communicator: Communicator) -> str:

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from qsim_ex import thresholds
 from qsim_ex.circuit.ops import When, mask_of, wires_of
-from qsim_ex.errors import StateError
+from qsim_ex.errors import InvalidInput, StateError
 from qsim_ex.native.library import REFUSED, address, function, refusal, unchecked
 from qsim_ex.steps.layout import Layout
 
@@ -126,6 +126,21 @@ def ordered(layout: Layout, wires: Sequence[int]) -> Layout:
 def with_first(layout: Layout, wires: Sequence[int]) -> Layout:
     """Return the layout with some wires on the first index bits; the others keep their order."""
     return ordered(layout, [*wires, *(wire for wire in layout.wires() if wire not in wires)])
+
+
+def brought_in(wanted: Sequence[int], low: int, local: int) -> tuple[tuple[int, int], ...]:
+    """Return the swaps of positions with higher ones that bring wanted ones below `local`; those below `low` stay.
+
+    The places are the highest that hold none of them. Raises `InvalidInput` if there are too few.
+    """
+    coming = [position for position in wanted if position >= local]
+    free = [position for position in range(low, local) if position not in wanted]
+    if len(coming) > len(free):
+        raise InvalidInput(
+            f"{len(wanted)} wires cannot be local at once: {local} local bits, of which the lowest {low} stay where "
+            "they are. Ask for fewer wires."
+        )
+    return tuple(zip(free[len(free) - len(coming) :], coming, strict=True))
 
 
 def begun_as(layout: Layout, start: Layout) -> Layout:

@@ -206,15 +206,12 @@ class Division:
 
     def check_gates(self, place: int, save: Save) -> None:
         """Raise `NotSupported` unless all instructions before a save at a place are gates."""
+        expected = f"expected only gates before the save of a {save.what} ({save.label!r}), got"
         if not self.whole:
-            raise NotSupported(
-                f"expected only gates before the save of a {save.what} ({save.label!r}), got blocks or loops in the "
-                "circuit; save a density_matrix instead."
-            )
+            raise NotSupported(f"{expected} blocks or loops in the circuit; save a density_matrix instead.")
         for number, instruction in enumerate(self.structure.instructions[:place]):
             if not isinstance(instruction, Op | Permutation | Save):
                 raise NotSupported(
-                    f"expected only gates before the save of a {save.what} ({save.label!r}), got "
-                    f"{title_of(instruction)} as instruction {number}; save it before that instruction, or save a "
-                    "density_matrix instead."
+                    f"{expected} {title_of(instruction)} as instruction {number}; save it before that instruction, or "
+                    "save a density_matrix instead."
                 )

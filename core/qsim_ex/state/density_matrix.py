@@ -22,7 +22,7 @@ from qsim_ex.density.questions import DensityRows
 from qsim_ex.density.superoperators import patterns_of, places_of
 from qsim_ex.deployment.assignment import Assignment
 from qsim_ex.display.described import with_options
-from qsim_ex.errors import CircuitError, NotSupported, OptionError, OutOfMemory, StateError
+from qsim_ex.errors import NotSupported, OptionError, OutOfMemory, StateError
 from qsim_ex.observe import expectation, sampling
 from qsim_ex.options import OptionKeywords, Options
 from qsim_ex.placement.base import Placement
@@ -30,6 +30,7 @@ from qsim_ex.placement.batch_of_one import BatchOfOne
 from qsim_ex.placement.index_bits import unpack
 from qsim_ex.precision import AmplitudeDtype
 from qsim_ex.state import basis
+from qsim_ex.state.initial import require_circuit
 from qsim_ex.state.vector import StateVector
 
 Complex = NDArray[np.complexfloating]
@@ -101,8 +102,7 @@ class DensityMatrix:
         conditions and saves, which `Simulator.run` takes, and `Cancelled` if the event is set; then it is closed.
         """
         n = self.num_wires
-        if circuit.num_qubits > n:
-            raise CircuitError(f"expected a circuit of at most {n} wires, got one of {circuit.num_qubits}.")
+        require_circuit(circuit, n)
         bound = Bindings.of(circuit.operands[:1])
         made = doubled(
             circuit.structure,

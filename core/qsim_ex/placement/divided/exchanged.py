@@ -13,7 +13,7 @@ from typing import Any, Protocol, assert_never
 import numpy as np
 
 from qsim_ex.devices.base import CopyQueue
-from qsim_ex.errors import InvalidInput, PlanError
+from qsim_ex.errors import PlanError
 from qsim_ex.placement import index_bits as at
 from qsim_ex.placement.divided.near import NearSubState
 from qsim_ex.placement.exchange.links import PeerBuffer
@@ -157,17 +157,8 @@ def visit(state: TradedParts, near: Sequence[int]) -> Iterator[NearSubState]:
 
 def bring(state: TradedParts, near: Sequence[int]) -> None:
     """Make wires local by one exchange, in the places of the highest local positions that hold none of them."""
-    local = state.home_bits
-    wanted = at.index_bits(state.layout, near)
-    far = [position for position in wanted if position >= local]
-    free = [position for position in range(state.levels.slice, local) if position not in wanted]
-    if len(far) > len(free):
-        raise InvalidInput(
-            f"{len(near)} wires cannot be local at once: {local} local bits, of which the lowest "
-            f"{state.levels.slice} stay where they are. Ask for fewer wires."
-        )
-    if far:
-        state.exchange(tuple(zip(free[-len(far) :], far, strict=True)))
+    if swaps := at.brought_in(at.index_bits(state.layout, near), state.levels.slice, state.home_bits):
+        state.exchange(swaps)
 
 
 def write_zeros(state: TradedParts, bits: int = -1) -> None:

@@ -9,9 +9,8 @@ import numpy as np
 
 from qsim_ex import thresholds
 from qsim_ex.circuit.ops import mask_of
-from qsim_ex.errors import InvalidInput
 from qsim_ex.placement.exchange.schedule import Part
-from qsim_ex.placement.index_bits import completed, move_bits
+from qsim_ex.placement.index_bits import brought_in, completed, move_bits
 from qsim_ex.steps.layout import Levels
 
 Carried = tuple[tuple[Part, Part], ...]
@@ -56,15 +55,8 @@ def _runs(pairs: list[tuple[int, int]]) -> list[tuple[int, int, int]]:
 
 def bringing(levels: Levels, num_bits: int, wanted: Sequence[int]) -> tuple[int, ...]:
     """Return the bits of a window with `wanted` local, in the places of the highest bits not in `wanted`."""
-    local, bits = levels.local, list(range(num_bits))
-    coming = [bit for bit in wanted if bit >= local]
-    free = [bit for bit in range(levels.slice, local) if bit not in wanted]
-    if len(coming) > len(free):
-        raise InvalidInput(
-            f"{len(wanted)} wires cannot be local at once: {local} local bits, of which the lowest {levels.slice} stay "
-            "where they are. Ask for fewer wires."
-        )
-    for place, bit in zip(free[len(free) - len(coming) :], coming, strict=True):
+    bits = list(range(num_bits))
+    for place, bit in brought_in(wanted, levels.slice, levels.local):
         bits[place], bits[bit] = bit, place
     return tuple(bits)
 

@@ -21,6 +21,7 @@ from qsim_ex.placement import index_bits as at
 from qsim_ex.placement.batch import Batch, rows_at_once
 from qsim_ex.program.one_state import unitary_program
 from qsim_ex.state.guard import Guard
+from qsim_ex.state.initial import require_circuit
 from qsim_ex.steps.plan import Plan
 
 
@@ -53,10 +54,7 @@ class BatchedWork:
         event is set: the batch is then closed, since its states are neither the old ones nor the new ones.
         """
         with self._guard:
-            if circuit.num_qubits > self.num_wires:
-                raise CircuitError(
-                    f"expected a circuit of at most {self.num_wires} wires, got one of {circuit.num_qubits}."
-                )
+            require_circuit(circuit, self.num_wires)
             bound = self._bound(circuit, operands)
             program = unitary_program(circuit.structure, self._touched)
             states, shape = self._states, self._states.device.batch_shape(self.options.dtype)
