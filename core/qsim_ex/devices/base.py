@@ -210,10 +210,7 @@ class KeepsKernels(ABC):
 
 
 class LoadsNumbers(ABC):
-    """A device that takes all numbers of a run at once, since each transfer costs as much as a small sweep.
-
-    Devices that read the numbers from host memory do not implement it.
-    """
+    """A device that takes all numbers of a run at once, since each transfer costs as much as a small sweep."""
 
     @abstractmethod
     def load(self, prepared: Any, numbers: Bound) -> Iterable[Any]:
@@ -260,6 +257,10 @@ class Batches(ABC):
         """Get ready to run steps, as `Device.prepare`."""
 
     @abstractmethod
+    def run(self, buffer: Buffer, num_bits: int, step: Step, numbers: Any, prepared: Any = None, high: int = 0) -> None:
+        """Apply one step to one state in place, as `Device.run`."""
+
+    @abstractmethod
     def load_batch(self, prepared: Any, numbers: Bound) -> Iterable[Any]:
         """Return what `run_batch` takes as `numbers`, for each step.
 
@@ -270,8 +271,7 @@ class Batches(ABC):
     def run_batch(self, buffer: Buffer, num_bits: int, step: Step, numbers: Any, prepared: Any = None) -> None:
         """Apply one step to every row in place.
 
-        numbers: complex128 [rows, count] or [1, count], row e having the packed array of state e, or the result of
-        `load_batch` for it.
+        numbers: complex128 [rows, count] or [1, count], row e having the packed array of state e; or of `load_batch`.
         """
 
     @abstractmethod

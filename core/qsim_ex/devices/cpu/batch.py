@@ -7,7 +7,6 @@ by row.
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -29,18 +28,6 @@ class CpuBatches(Batches):
     """The part of `CpuDevice` that runs batches."""
 
     threads: int
-
-    @abstractmethod
-    def run(
-        self,
-        buffer: Amplitudes,
-        num_bits: int,
-        step: Step,
-        numbers: NDArray[np.complex128],
-        prepared: object = None,
-        high: int = 0,
-    ) -> None:
-        """Apply one step in place, as `Device.run`."""
 
     def load_batch(self, prepared: object, numbers: Bound) -> Iterable[object]:  # noqa: ARG002  (the protocol's)
         """Return the numbers of each step as they are in host memory."""

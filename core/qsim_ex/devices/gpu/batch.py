@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import cached_property
@@ -116,18 +115,6 @@ class GpuBatches(Batches):
     ) -> NDArray[np.complex128]:
         """Return for each row Σ_i conj(a[i XOR x])·(−1)^parity(i & z)·a[i] for each (x, zs) and each z."""
         return batch_sums.paulis(self._runtime, buffer, num_bits, parts)
-
-    @abstractmethod
-    def run(
-        self,
-        buffer: Array,
-        num_bits: int,
-        step: Step,
-        numbers: Any,
-        prepared: Any = None,
-        high: int = 0,
-    ) -> None:
-        """Apply one step to one row, as the device does."""
 
 
 def _log(size: int) -> int:
