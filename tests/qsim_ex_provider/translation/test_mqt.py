@@ -25,19 +25,23 @@ NAMES = sorted(set(get_available_benchmark_names()) - DYNAMIC - TOO_LARGE)
 
 
 def state_of(flat: QuantumCircuit) -> np.ndarray:
-    """The state of gates u and cx by definition, in a quarter of the time that `Statevector` takes for thousands."""
+    """The state of gates u and cx by definition, in a sixth of the time that `Statevector` takes for thousands."""
     psi = np.zeros(1 << flat.num_qubits, dtype=np.complex128)
-    psi[0], index = 1, np.arange(psi.size)
+    psi[0] = 1
     for one in flat.data:
         wires = [flat.find_bit(qubit).index for qubit in one.qubits]
-        match one.operation.name:
+        match one.name:
             case "u":
-                (a, b), (c, d) = one.operation.to_matrix()
+                (a, b), (c, d) = one.matrix
                 pairs = psi.reshape(-1, 2, 1 << wires[0])
                 low, high = pairs[:, 0], pairs[:, 1]
-                psi = np.stack([a * low + b * high, c * low + d * high], axis=1).reshape(-1)
+                pairs[:, 0], pairs[:, 1] = a * low + b * high, c * low + d * high
             case "cx":
-                psi = psi[index ^ (index >> wires[0] & 1) << wires[1]]
+                lower, upper = sorted(wires)
+                fours = psi.reshape(-1, 2, 1 << upper - lower - 1, 2, 1 << lower)
+                where_0 = fours[:, 1, :, 0] if wires[0] == upper else fours[:, 0, :, 1]
+                where_1 = fours[:, 1, :, 1]
+                where_0[...], where_1[...] = where_1.copy(), where_0.copy()
             case name:
                 assert name == "barrier", name
     return psi * np.exp(1j * float(flat.global_phase))
