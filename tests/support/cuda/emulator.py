@@ -55,7 +55,8 @@ def library(source: str, optimise: str = "-O0") -> ctypes.CDLL:
             text = FOLDER / f"{key}.cpp"
             text.write_text(f'#include "{HERE / "shim.h"}"\n{source}')
             partial = FOLDER / f"{key}.{os.getpid()}-{threading.get_ident()}.tmp"
-            _run("g++", optimise, "-w", "-std=c++17", "-fPIC", "-shared", str(text), "-o", str(partial))
+            alone = ("-nostdlib", "-lgcc")  # what it calls is loaded already, and need not be looked for
+            _run("g++", optimise, "-w", "-std=c++17", "-fPIC", "-shared", str(text), *alone, "-o", str(partial))
             partial.rename(target)
         _loaded[key] = ctypes.CDLL(str(target))
     return _loaded[key]
