@@ -203,7 +203,7 @@ class Pipeline:
         """Yield pairs of places as few copies, each within the piece limit and within one block."""
         turn = np.lexsort((to, source)) if not of_scratch else np.arange(len(to))
         to, source = to[turn], source[turn]
-        cut = (np.diff(to) != 1) | (np.diff(source) != 1) | (source[1:] % self._rows == 0)
+        cut = (to[1:] - to[:-1] != 1) | (source[1:] - source[:-1] != 1) | (source[1:] % self._rows == 0)
         if not of_scratch:
             cut |= to[1:] % self._rows == 0
         starts = np.concatenate([[0], np.flatnonzero(cut) + 1, [len(to)]])
