@@ -72,6 +72,14 @@ def test_gates_that_borrow_wires_come_back(basis: tuple[str, ...]) -> None:
     assert sum(wires_of(clusters(circuit)).values()) > 3
 
 
+@pytest.mark.parametrize("basis", BASES[1:4])
+@pytest.mark.parametrize("level", [1, 3])
+def test_gates_that_borrow_wires_in_any_state_come_back(basis: tuple[str, ...], level: int) -> None:
+    """Z under six controls is computed into wires that others have used, by relative-phase Toffolis, on nine wires."""
+    gates = [*entangled(10), Gate(MANY_CONTROLS, (*range(7),)), *turns(10)]
+    assert wires_of(clusters(transpiled(gates, 10, basis, level)))[7] == 1
+
+
 @pytest.mark.parametrize("basis", BASES)
 def test_dense_blocks_on_three_wires_come_back(basis: tuple[str, ...]) -> None:
     """A matrix on three wires that was taken apart is one again, and is all there is but for turns at the end."""

@@ -13,6 +13,7 @@ constexpr double rounding = 1e-12;
 constexpr Matrix2 flip{0, 1, 1, 0};
 constexpr std::size_t least_of_block = 12;  // pieces; fewer are no dearer one by one
 constexpr Mask first_wires = 0b1111;        // that are looked at together, then all others: most mixing is seen then
+constexpr Mask fewest_wires = 0b11;         // that are looked at before those
 constexpr std::size_t filled = 16;         // entries of a column, in the mean, of a matrix that is given up
 constexpr double enough = 12;               // gain of one phase, behind which nobody looks for a better beginning
 constexpr double good = 4;                  // gain of a beginning behind which that is looked for in twice as many pieces
@@ -131,6 +132,30 @@ Beginning find_phases(const Cluster& of, std::size_t within, double least, std::
     return best;
 }
 
+Beginning find_whole(const Cluster& of, std::size_t& work) {
+    const auto act_all = [&](Segment& made, std::vector<int>& wires, Mask whole) {
+        for (const Piece& piece : of.pieces) act(piece, made, wires, whole), work += 3 * made.size();
+    };
+    const auto reads = [&](Mask whole) {
+        Segment made;
+        std::vector<int> wires;
+        act_all(made, wires, whole);
+        int read = 0;
+        while (read < made.wires() && made.rank(read) < 3) ++read, work += 3 * made.size();
+        return read == made.wires();
+    };
+    if (!reads(fewest_wires) || (count(of.wires) > count(first_wires) && !(reads(first_wires) && reads(~first_wires))))
+        return {};
+    Segment whole;
+    Beginning out;
+    act_all(whole, out.wires, ~Mask{0});
+    work += 20 * whole.size();
+    if (!whole.diagonal(rounding, out.local)) return {};
+    out.phases = joint_phases(out.local.phases, rounding);
+    out.pieces = of.pieces.size();
+    return out;
+}
+
 void put_phases(const Cluster& of, const Beginning& beginning, Pieces& to) {
     const auto& [pieces, wires, local, phases] = beginning;
     std::vector<Matrix2> leading(wires.size(), identity2);
@@ -154,9 +179,10 @@ void put_phases(const Cluster& of, const Beginning& beginning, Pieces& to) {
         if (!phases.parities) piece.values ^= flipped & piece.wires;
         else if (is_odd(flipped & piece.wires)) piece.angle = -piece.angle;
         piece.before.assign(static_cast<std::size_t>(count(piece.wires)), identity2);
-        piece.parts = parts / phases.joint.size();
+        piece.parts = parts / phases.joint.size() + (&one == &phases.joint[0] ? parts % phases.joint.size() : 0);
         to.put(std::move(piece), true);
     }
+    if (phases.joint.empty()) to.nothing += parts;
     to.phase += phases.all;
     for (std::size_t k = 0; k < wires.size(); ++k) {
         Matrix2& own = to.carried(wires[k]);

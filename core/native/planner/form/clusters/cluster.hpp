@@ -42,6 +42,9 @@ bool find_block(const Cluster& of, Piece& block, std::size_t& work);
 // how many pieces are looked at.
 Beginning find_phases(const Cluster& of, std::size_t within, double least, std::size_t& alone, std::size_t& work);
 
+// Finds the phases that all of a cluster is, but for turns; of no pieces if it is none.
+Beginning find_whole(const Cluster& of, std::size_t& work);
+
 // Puts the phases of a beginning, between turns.
 void put_phases(const Cluster& of, const Beginning& beginning, Pieces& to);
 

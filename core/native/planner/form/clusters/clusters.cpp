@@ -10,6 +10,7 @@
 #include "planner/form/clusters/controlled_turns.hpp"
 #include "planner/form/clusters/pair.hpp"
 #include "planner/form/clusters/piece_order.hpp"
+#include "planner/form/clusters/sandwiches.hpp"
 #include "planner/form/clusters/settled_turns.hpp"
 #include "thresholds/table.hpp"
 
@@ -28,13 +29,16 @@ struct Pass {
     double least;  // how many pieces have to make one
 };
 constexpr double many = 2;  // passes in which fewer make one come last, where much was found
-constexpr std::array<Pass, 6> passes{{{2, false, 250, many},
+constexpr std::array<Pass, 7> passes{{{2, false, 250, many},
                                       {3, true, 0, many},
                                       {8, false, 200, many},
+                                      {3, false, 100, many},
                                       {4, false, 250, many},
                                       {4, false, 250, 1.4},
                                       {2, false, 100, 1.4}}};
+constexpr std::size_t on_many_wires = 3, last_of_many = 5;  // the numbers of passes
 constexpr std::size_t work_at_first = 100'000, work_for_found = 10'000;
+constexpr std::size_t work_around = 200;     // entries around phases, for each piece that was read
 constexpr double much = 4;                   // gain of phases that are worth more work
 constexpr std::size_t most_of_cluster = 64;  // pieces
 constexpr std::size_t patience = 24;         // clusters without phases before others are looked at less closely
@@ -72,7 +76,7 @@ Clusters::Clusters(const Form& form, Int within)
 
 bool Clusters::worthwhile() const {
     if (gave_up_) return false;
-    std::size_t found = paired_;
+    std::size_t found = paired_ + made_.nothing;
     for (const Piece& piece : made_.all)
         if (piece.kind == Piece::block || (piece.kind == Piece::where && count(piece.wires) > 2)) found += piece.parts;
     return static_cast<Int>(100 * found / std::max<std::size_t>(1, read_)) >= thresholds.clustered_percent;
@@ -87,8 +91,11 @@ bool Clusters::advance() {
         else read(form_.read_in_order[next_], static_cast<Index>(next_));
     if (next_ < all) return true;
     if (pass_) end_pass();
+    if (pass_ == last_of_many)
+        made_ = without_computing(std::move(made_), work_at_first + work_around * read_, work_, parts_);
     if (pass_ == passes.size()) return false;
     if (passes[pass_].least < many && !worthwhile()) pass_ = passes.size() - 1;  // two CX may be a turn under a control yet
+    if (pass_ == on_many_wires && (!is_tired() || worthwhile())) ++pass_;  // else Toffolis are all that is found in time
     if (++pass_ == passes.size()) made_ = without_controls(std::move(made_), form_.on_zeros(), paired_);
     begin_pass();
     return true;
@@ -98,7 +105,7 @@ void Clusters::begin_pass() {
     given_ = std::move(made_);
     given_.all = near_each_other(std::move(given_.all), form_.tableau().wires(), passes[pass_ - 1].wires);
     made_ = Pieces(form_.tableau().wires(), form_.on_zeros());
-    made_.phase = given_.phase;
+    made_.phase = given_.phase, made_.nothing = given_.nothing;
     next_ = failed_ = 0, begun_ = work_, parts_begun_ = parts_;
 }
 

@@ -3,8 +3,8 @@
 // A transpiler takes Z under five controls apart into hundreds of gates, of which a form makes rotations that merge with
 // those of the next one. Here what was read becomes pieces, joint phases of some wires behind turns. Pieces that stay on few
 // wires are a cluster, of which a beginning is looked for that is diagonal but for turns: a few phases under controls, which
-// are its pieces now. Blocks come first, then clusters on many wires, then those on few; where much was found, those of
-// which few pieces make one.
+// are its pieces now. Blocks come first, then clusters on many wires, then those on few, then what computes conditions
+// around these and undoes that; where much was found, those of which few pieces make one.
 #pragma once
 
 #include "planner/form/clusters/cluster.hpp"

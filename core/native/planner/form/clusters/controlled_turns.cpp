@@ -60,7 +60,7 @@ class WithoutControls {
     }
     Pieces result(bool zeros, std::size_t& parts) const {
         Pieces out(static_cast<int>(on_wire_.size()), zeros);
-        out.phase = given_.phase;
+        out.phase = given_.phase, out.nothing = given_.nothing;
         for (Index k = 0; k < given_.all.size(); ++k) {
             const Done& done = done_[k];
             if (done.wire < 0) {

@@ -5,22 +5,11 @@
 #include "planner/form/clusters/naive_phases.test.hpp"
 
 using namespace qx::form;
-using naive::drawn_turn, naive::Drawn, naive::State, naive::turned, naive::with_phase;
+using naive::applied, naive::drawn_turn, naive::Drawn, naive::State;
 
 namespace {
 
 constexpr int wires = 4;
-
-State applied(Pieces& of, State to) {
-    for (const Piece& piece : of.all) {
-        each(piece.wires, [&](int wire) { to = turned(to, wire, piece.turn_of(wire)); });
-        if (piece.kind == Piece::where) to = with_phase(to, piece.wires, piece.values, piece.angle);
-        else to = naive::rotated({0, piece.wires}, piece.angle, to);
-    }
-    for (int wire = 0; wire < wires; ++wire) to = turned(to, wire, of.carried(wire));
-    for (Complex& one : to) one *= std::polar(1.0, of.phase);
-    return to;
-}
 
 // Puts phases of two wires or more, between turns of one of them.
 void put(Pieces& to, Mask on, Mask values, double angle, bool parity, int wire, const Matrix2& before) {

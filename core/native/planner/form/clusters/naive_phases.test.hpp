@@ -1,7 +1,7 @@
 // What turns and joint phases of wires do to states, by definition.
 #pragma once
 
-#include "planner/form/clusters/segment.hpp"
+#include "planner/form/clusters/pieces.hpp"
 #include "planner/form/naive.test.hpp"
 
 namespace qx::form::naive {
@@ -25,6 +25,18 @@ inline State turned(const State& to, int wire, const Matrix2& by) {
 inline State with_phase(State to, Mask wires, Mask values, double angle) {
     for (std::size_t k = 0; k < to.size(); ++k)
         if ((k & wires) == values) to[k] *= std::polar(1.0, angle);
+    return to;
+}
+
+// Lets pieces act.
+inline State applied(Pieces& of, State to) {
+    for (const Piece& piece : of.all) {
+        each(piece.wires, [&](int wire) { to = turned(to, wire, piece.turn_of(wire)); });
+        if (piece.kind == Piece::where) to = with_phase(to, piece.wires, piece.values, piece.angle);
+        else to = rotated({0, piece.wires}, piece.angle, to);
+    }
+    for (int wire = 0; wire < static_cast<int>(of.carried().size()); ++wire) to = turned(to, wire, of.carried(wire));
+    for (Complex& one : to) one *= std::polar(1.0, of.phase);
     return to;
 }
 

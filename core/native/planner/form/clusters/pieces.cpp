@@ -83,6 +83,7 @@ bool Pieces::put_on_zeros(Piece& piece) {
     piece.wires = left, piece.values &= left, piece.before = std::move(before);
     if (count(left) > 1 && !nowhere) return false;
     each(left, [&](int wire) { carried(wire) = piece.turn_of(wire) * carried(wire); });
+    if (piece.parts > 1) nothing += piece.parts;
     if (nowhere) return true;
     if (piece.kind == Piece::parity) phase -= piece.angle / 2;
     else if (!piece.values) phase += piece.angle, piece.angle = -piece.angle;

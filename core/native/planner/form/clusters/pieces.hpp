@@ -43,6 +43,7 @@ class Pieces {
 
     std::vector<Piece> all;
     double phase = 0;
+    std::size_t nothing = 0;  // how much of what was read acts where wires that are 0 are 1
 
     // What acts behind all pieces so far on a wire.
     Matrix2& carried(int wire) { return carried_[static_cast<std::size_t>(wire)]; }

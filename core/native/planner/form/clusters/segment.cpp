@@ -76,12 +76,13 @@ Segment::Segment() : columns_(1) { columns_[0].set(0, 1); }
 Segment::Rows Segment::folded(const Rows& of, int wire) {
     constexpr std::array<Mask, 6> zero{0x5555555555555555, 0x3333333333333333, 0x0f0f0f0f0f0f0f0f,
                                        0x00ff00ff00ff00ff, 0x0000ffff0000ffff, 0x00000000ffffffff};
-    Rows out{};
-    for (std::size_t word = 0; word < words; ++word) {
+    Rows out;
+    out.words = of.words;
+    for (std::size_t word = 0; word < of.words; ++word) {
         const std::size_t apart = wire < 6 ? 0 : std::size_t{1} << (wire - 6);
         if (word & apart) continue;
-        out[word] = apart ? of[word] | of[word | apart]
-                          : (of[word] | of[word] >> (1 << wire)) & zero[static_cast<std::size_t>(wire)];
+        out.of[word] = apart ? of[word] | of[word | apart]
+                             : (of[word] | of[word] >> (1 << wire)) & zero[static_cast<std::size_t>(wire)];
     }
     return out;
 }
@@ -89,20 +90,26 @@ Segment::Rows Segment::folded(const Rows& of, int wire) {
 // Returns the rows of two columns.
 Segment::Rows Segment::of_both(const Column& one, const Column& other) {
     Rows out;
-    for (std::size_t word = 0; word < words; ++word) out[word] = one.filled[word] | other.filled[word];
+    out.words = std::max(one.filled.words, other.filled.words);
+    for (std::size_t word = 0; word < out.words; ++word) out.of[word] = one.filled[word] | other.filled[word];
     return out;
 }
 
 void Segment::Column::set(std::size_t row, Complex value) {
     const Mask bit = unit(static_cast<int>(row % 64));
-    if (none(value)) filled[row / 64] &= ~bit;
-    else filled[row / 64] |= bit, entries[row] = {value.real(), value.imag()};
+    if (none(value)) {
+        filled.of[row / 64] &= ~bit;
+        return;
+    }
+    filled.of[row / 64] |= bit, filled.words = std::max(filled.words, row / 64 + 1);
+    entries[row] = {value.real(), value.imag()};
 }
 
 void Segment::count_entries() {
     size_ = 0;
     for (const Column& one : columns_)
-        for (const Mask rows : one.filled) size_ += static_cast<std::size_t>(count(rows));
+        for (std::size_t word = 0; word < one.filled.words; ++word)
+            size_ += static_cast<std::size_t>(count(one.filled[word]));
 }
 
 void Segment::add_wire(bool is_zero) {

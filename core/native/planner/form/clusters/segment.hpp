@@ -42,7 +42,7 @@ struct LocalDiagonal {
 
 class Segment {
   public:
-    static constexpr int most_wires = 8;
+    static constexpr int most_wires = 9;
 
     Segment();
     int wires() const { return wires_; }
@@ -62,11 +62,16 @@ class Segment {
     std::vector<Complex> dense() const;  // [2^wires, 2^wires]
 
   private:
-    static constexpr std::size_t most_rows = std::size_t{1} << most_wires, words = most_rows / 64;
-    using Rows = std::array<Mask, words>;
+    static constexpr std::size_t most_rows = std::size_t{1} << most_wires, most_words = most_rows / 64;
+    // Some rows, of which none are behind so many words.
+    struct Rows {
+        std::array<Mask, most_words> of{};
+        std::size_t words = 1;
+        Mask operator[](std::size_t word) const { return of[word]; }
+    };
     template <class Each>
     static void each_row(const Rows& of, const Each& function) {
-        for (std::size_t word = 0; word < words; ++word)
+        for (std::size_t word = 0; word < of.words; ++word)
             each(of[word], [&](int row) { function(64 * word + static_cast<std::size_t>(row)); });
     }
     struct Column {
