@@ -27,7 +27,7 @@ def test_work_waits_for_the_run_that_is_planned(looks: bool, monkeypatch: pytest
     monkeypatch.setattr(giving_way, "_MOST", 60.0)
     monkeypatch.setattr(giving_way, "FIRST_RUNS", runs)
     waits = GivesWay().is_set if looks else runs.give_way
-    assert not waits()
+    waits()
     with runs:
         with runs:
             thread = threading.Thread(target=lambda: (waits(), begun.set()))
@@ -44,6 +44,26 @@ def test_runs_behind_one_another_do_not_stop_it(monkeypatch: pytest.MonkeyPatch)
     with (runs := FirstRuns()):
         runs.give_way()
     assert 0.01 <= time.monotonic() - began < 10
+
+
+def test_work_waits_once_for_a_run_that_waits_for_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Work that holds what a first run needs is not kept by each look, and gives way to the next first run again."""
+    runs, waited, wait = FirstRuns(), [0], FirstRuns.give_way
+    monkeypatch.setattr(giving_way, "_MOST", 0.001)
+    monkeypatch.setattr(giving_way, "FIRST_RUNS", runs)
+
+    def counted(these: FirstRuns, waits: bool = True) -> bool:
+        waited[0] += waits
+        return wait(these, waits)
+
+    monkeypatch.setattr(FirstRuns, "give_way", counted)
+    work, found = GivesWay(), list[int]()
+    for _ in range(2):
+        with runs:
+            assert not any(work.is_set() for _ in range(5))
+        found.append(waited[0])
+        work.is_set()  # no run is planned
+    assert found == [1, 2]
 
 
 def test_garbage_is_collected_when_the_last_run_is_planned() -> None:

@@ -57,10 +57,12 @@ class FirstRuns:
             gc.enable()
         self._planned, self._none = 0, threading.Event()
 
-    def give_way(self) -> None:
-        """Wait until no first run is being planned, but not for long; called before each piece of work."""
-        if self._planned:
-            self._none.wait(_MOST)
+    def give_way(self, waits: bool = True) -> bool:
+        """Wait until no first run is being planned, but not for long; called before each piece of work.
+
+        waits: whether to wait at all. Returned is whether none is being planned now.
+        """
+        return not self._planned or (waits and self._none.wait(_MOST))
 
 
 FIRST_RUNS = FirstRuns()
@@ -68,11 +70,16 @@ FIRST_RUNS = FirstRuns()
 
 
 class GivesWay(threading.Event):
-    """Cancels work in the background when the process ends; whoever looks whether it is set gives way before."""
+    """Cancels work in the background when the process ends; whoever looks whether it is set gives way before.
+
+    But once for each first run: it may wait for a lock that the work holds.
+    """
+
+    _waits = True
 
     def is_set(self) -> bool:
         """Return whether the process ends, once no first run is being planned."""
-        FIRST_RUNS.give_way()
+        self._waits = FIRST_RUNS.give_way(self._waits)
         return process_ends()
 
 
