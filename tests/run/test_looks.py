@@ -253,7 +253,9 @@ def of_manners(came: Times, of: dict[Manner, Times], patch: pytest.MonkeyPatch) 
     begun, made = list[Callable[[], object]](), Look._option
 
     def option(look: Look, written: WrittenCircuit, fact: str) -> _Option:
-        return made(look, written, fact)._replace(times=of.get(written.manner, Times(1.0, 1.0)))
+        planned = made(look, written, fact)
+        assert planned
+        return planned._replace(times=of.get(written.manner, Times(1.0, 1.0)))
 
     patch.setattr(Look, "_option", option)
     patch.setattr(Look, "_came", lambda _: came)

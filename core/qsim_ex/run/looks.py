@@ -12,7 +12,7 @@ from qsim_ex.circuit.circuit import Circuit
 from qsim_ex.circuit.parameters.bindings import Bindings
 from qsim_ex.circuit.structure import Structure
 from qsim_ex.display.log import LOGGER
-from qsim_ex.errors import Cancelled
+from qsim_ex.errors import Cancelled, NotSupported
 from qsim_ex.kernels.background import Background
 from qsim_ex.kernels.giving_way import FIRST_RUNS, GivesWay
 from qsim_ex.kernels.host import cores
@@ -170,7 +170,7 @@ class Look:
             shorter = written.again(manner, limits)
             if shorter and shorter.num_gates < self._gates and pays(self._gates, shorter, microseconds):
                 other = self._option(shorter, fact)
-                if other.times.first < least and self._is_faster(other.times.first, times.first):
+                if other and other.times.first < least and self._is_faster(other.times.first, times.first):
                     return other
         return best
 
@@ -252,11 +252,14 @@ class Look:
             self._times = self._where.times(self._plans(), least)
         return self._times
 
-    def _option(self, written: WrittenCircuit, fact: str) -> _Option:
-        """Return what runs of something that is written, with its program and its times."""
+    def _option(self, written: WrittenCircuit, fact: str) -> _Option | None:
+        """Return what runs of something that is written; None if it mixes more bits than a sub state vector has."""
         circuit = self._circuit(written)
         check_cancelled()
-        program, plans = self._planned(circuit)
+        try:
+            program, plans = self._planned(circuit)
+        except NotSupported:
+            return None
         return _Option(written, fact, circuit, program, self._where.times(plans))
 
     def _circuit(self, written: WrittenCircuit) -> Circuit:

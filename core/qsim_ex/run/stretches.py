@@ -20,6 +20,7 @@ from qsim_ex.circuit.circuit import Circuit
 from qsim_ex.circuit.parameters.bindings import Bindings, Operands
 from qsim_ex.circuit.saves import SAVE_KINDS
 from qsim_ex.circuit.structure import Structure
+from qsim_ex.errors import NotSupported
 from qsim_ex.native.library import check_cancelled
 from qsim_ex.planning.planner import MOST_WIRES
 from qsim_ex.planning.written.bindings import WrittenBindings
@@ -235,7 +236,7 @@ class StretchLook:
         return times.later if self.kernels else times.first
 
     def _in_manner(self, place: int, manner: Manner, microseconds: int, came: Plan) -> float | None:
-        """Return the seconds of a segment that is written in a manner; None if none of it can be."""
+        """Return the seconds of a segment that is written in a manner; None if none of it can be, or can run there."""
         check_cancelled()
         made = {}
         for number, stretch in self._of(place)[1].items():
@@ -244,7 +245,10 @@ class StretchLook:
         if not made:
             return None
         segment, _ = self._segment(place, made, self._total)
-        return self._time([self._plans.one(segment, came.start, came.fresh)])
+        try:
+            return self._time([self._plans.one(segment, came.start, came.fresh)])
+        except NotSupported:  # it mixes more bits than a sub state vector has
+            return None
 
     def _segment(self, place: int, made: Mapping[int, WrittenCircuit], begin: int) -> tuple[Segment, int]:
         """Return a segment with what is written in some turns, whose operands begin at a place, and where they end."""

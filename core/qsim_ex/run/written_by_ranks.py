@@ -8,12 +8,14 @@ differs the circuit runs as it came.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 
 from qsim_ex.circuit.observables import PauliSum
 from qsim_ex.circuit.parameters.bindings import Bindings
 from qsim_ex.circuit.structure import Structure
 from qsim_ex.comm.agreed import digest
 from qsim_ex.comm.protocol import Communicator
+from qsim_ex.errors import NotSupported
 from qsim_ex.planning.written.out import Manner, WritingLimits, WrittenCircuit
 from qsim_ex.run.candidates import AS_ONE, candidates, circuit_of, most_rotations
 from qsim_ex.run.looks import Planned
@@ -35,9 +37,12 @@ def written_alike(
     chosen: returns what is faster; it is called on rank 0 alone. plans: makes those of the circuit as it came, which
     the others do meanwhile. planned, values: as `written_out` takes them.
     """
-    found = chosen() if ranks.rank == 0 else None
-    if ranks.rank:
-        plans()
+    found: Written | None = None
+    with suppress(NotSupported):  # of the circuit as it came; if it is to run, all ranks plan it again, and say so
+        if ranks.rank:
+            plans()
+        else:
+            found = chosen()
     told = ranks.broadcast(found and (int(found.manner), found.fact))
     if told is None:
         return None
