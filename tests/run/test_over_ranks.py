@@ -37,8 +37,10 @@ def test_one_rank_shows_a_bar() -> None:
 
 def toffoli(made: CircuitBuilder) -> None:
     """Add one as a transpiler writes it, whose phases joint rotations of two wires are."""
-    for name, wires in zip("h cx tdg cx t cx tdg cx t h".split(), (1, 21, 1, 31, 1, 21, 1, 31, 1, 1), strict=True):
-        made.gate(name, [int(wire) for wire in str(wires)])
+    made.gate("h", [1])
+    for control, turn in ((2, "tdg"), (3, "t"), (2, "tdg"), (3, "t")):
+        made.gate("cx", [control, 1]).gate(turn, [1])
+    made.gate("h", [1])
 
 
 @pytest.mark.parametrize("ranks", [1, 2])
