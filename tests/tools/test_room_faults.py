@@ -11,8 +11,7 @@ import pytest
 from support.planted import Fault, check_found, instead, method, on_the_cpu
 
 from qsim_ex.comm import reach
-from qsim_ex.devices import memory
-from qsim_ex.devices.cpu import sums
+from qsim_ex.devices.cpu import device, sums
 from qsim_ex.devices.cpu.device import CpuDevice
 from qsim_ex.frameworks import observable_group
 from qsim_ex.kernels.cpu.encoded_plan import NativeSweep
@@ -72,8 +71,8 @@ def low_parts_alone(patch: pytest.MonkeyPatch) -> None:
 def lent_twice(patch: pytest.MonkeyPatch) -> None:
     """Memory that is kept is lent to another state while one still has it."""
     kept: dict[int, Any] = {}
-    right = memory.take
-    patch.setattr(memory, "take", lambda size: kept.setdefault(size, right(size)))
+    right = device.take
+    patch.setattr(device, "take", lambda size: kept.setdefault(size, right(size)))
 
 
 def first_half_twice(patch: pytest.MonkeyPatch) -> None:
