@@ -110,7 +110,10 @@ class Sandwiches {
         });
         if (!may) return false;
         each(first.wires, [&](int wire) {
-            own.on_wire[static_cast<std::size_t>(wire)] = {place(before, wire), place(behind, wire) + 1};
+            auto& [from, to] = own.on_wire[static_cast<std::size_t>(wire)];
+            const std::size_t left = place(before, wire), right = place(behind, wire) + 1;
+            const bool is_new = !(own.core.wires >> wire & 1);  // else it may pass what was added along another wire
+            from = is_new ? left : std::min(from, left), to = is_new ? right : std::max(to, right);
         });
         own.core.wires |= first.wires;
         own.core.pieces.insert(own.core.pieces.begin(), first);
@@ -125,8 +128,9 @@ class Sandwiches {
         const auto passes = [&](Index piece) {
             return given_.all[piece].joins() && is_identity(given_.all[piece].turn_of(wire));
         };
-        return one + 1 == other || std::all_of(line.begin() + static_cast<std::ptrdiff_t>(one),
-                                               line.begin() + static_cast<std::ptrdiff_t>(other) + 1, passes);
+        const auto [first, last] = std::minmax(one, other);
+        return one + 1 == other || std::all_of(line.begin() + static_cast<std::ptrdiff_t>(first),
+                                               line.begin() + static_cast<std::ptrdiff_t>(last) + 1, passes);
     }
     // Widens a sandwich along one of some wires, the highest one first, and lets these be those of what was added.
     bool widen_along(Sandwich& own, Mask& wires) const {
