@@ -39,18 +39,10 @@ def noise_of(noise: cirq.NOISE_MODEL_LIKE) -> cirq.NoiseModel:
 def kraus_of(op: cirq.Operation, place: Place, levels: Levels | None = None) -> Kraus | None:
     """Return the Kraus matrices of an operation, scaled unitary ones if it is a mixture of these; None without any.
 
-    levels: those of its qids; None if each has two. Raises `NoiseError` for a channel on too many qubits, and
-    `NotSupported` for one under controls.
+    levels: those of its qids; None if each has two. Raises `NotSupported` for a channel under controls.
     """
     size = len(place.wires)
     name = str(op.gate or type(op).__name__)
-    if size > check.CHANNEL_WIRES and cirq.has_kraus(op):
-        raise NoiseError(
-            f"{name}: expected a channel on at most {check.CHANNEL_WIRES} qubits, got one on {size}."
-            if levels is None
-            else f"{name}: expected a channel whose levels fit {check.CHANNEL_WIRES} bits, got one on qids of "
-            f"{levels} levels, which take {size}; make it a product of channels on fewer qids."
-        )
     kraus = _known(op.gate)[0] if type(op.gate) in _CONSTANT else _matrices(op, size, name, levels)
     if kraus is None:
         return None

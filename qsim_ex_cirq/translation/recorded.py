@@ -1,7 +1,8 @@
-"""Channels that write down under a measurement key which of their matrices was chosen.
+"""Channels by way of ancillas: those with a measurement key, and those that are too wide for a channel of the engine.
 
-The Kraus matrices K_k are the blocks of an isometry |ψ⟩ → Σ_k |k⟩ ⊗ K_k|ψ⟩, which is a unitary matrix on the channel's
-wires and some ancillas in |0⟩ (Nielsen and Chuang, section 8.2.3). To measure the ancillas is to choose k.
+A key's record is the number of the matrix that was chosen. The Kraus matrices K_k are the blocks of an isometry
+|ψ⟩ → Σ_k |k⟩ ⊗ K_k|ψ⟩, which is a unitary matrix on the channel's wires and some ancillas in |0⟩ (Nielsen and Chuang,
+section 8.2.3). To measure the ancillas is to choose k, and to reset them is to choose it unseen.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from qsim_ex.errors import NoiseError
-from qsim_ex.frameworks import check
+from qsim_ex.frameworks import check, simplified
 from qsim_ex_cirq.translation.ancillas import AncillaWires
 from qsim_ex_cirq.translation.measurements import PendingMeasurements
 from qsim_ex_cirq.translation.place import TOLERANCE, Place
@@ -19,7 +20,7 @@ from qsim_ex_cirq.translation.place import TOLERANCE, Place
 Matrices = NDArray[np.complex128]
 
 MATRIX_WIRES = 10
-"""The most wires of the unitary matrix of a channel with a key."""
+"""The most wires of the unitary matrix of such a channel."""
 
 
 def recorded_channel(
@@ -29,23 +30,39 @@ def recorded_channel(
 
     kraus: [count, 2^k, 2^k], none left out. Raises `NoiseError` if they do not keep the trace, or are too many.
     """
-    name, builder = str(op.gate or type(op).__name__), place.builder
-    check.kraus(kraus, len(place.wires), name, TOLERANCE)
-    bits = (len(kraus) - 1).bit_length()
-    if bits + len(place.wires) > MATRIX_WIRES:
-        raise NoiseError(
-            f"{name}: expected a channel with a key of at most {1 << (MATRIX_WIRES - len(place.wires))} matrices on "
-            f"{len(place.wires)} qubits, got {len(kraus)}; leave out the key, or merge matrices."
-        )
-    wires = ancillas.take(bits)
-    builder.unitary(_dilation(kraus, bits), (*place.wires[::-1], *wires), name=name, tolerance=TOLERANCE)
-    clbits = tuple(range(builder.num_clbits, builder.num_clbits + bits))
-    builder.num_clbits += bits
-    if bits:
+    builder, wires = place.builder, _entangled(op, kraus, place, ancillas)
+    clbits = tuple(range(builder.num_clbits, builder.num_clbits + len(wires)))
+    builder.num_clbits += len(wires)
+    if wires:
         builder.measure(wires, clbits)
         builder.reset(wires)
     ancillas.give_back(wires)
     pending.record_choice(str(cirq.measurement_key_obj(op)), clbits[::-1])
+
+
+def wide_channel(op: cirq.Operation, kraus: Matrices, place: Place, ancillas: AncillaWires) -> None:
+    """Append a channel without a key on any number of wires; raises `NoiseError` as `recorded_channel` does."""
+    wires = _entangled(op, simplified(kraus), place, ancillas)
+    if wires:
+        place.builder.reset(wires)
+    ancillas.give_back(wires)
+
+
+def _entangled(op: cirq.Operation, kraus: Matrices, place: Place, ancillas: AncillaWires) -> list[int]:
+    """Append the unitary matrix of a channel, and return the ancillas whose value is the number of the matrix."""
+    name, size, bits = str(op.gate or type(op).__name__), len(place.wires), (len(kraus) - 1).bit_length()
+    check.kraus(kraus, size, name, TOLERANCE, most=size)
+    if bits + size > MATRIX_WIRES:
+        keyed = "with a key " if cirq.is_measurement(op) else ""
+        where = f"{size} qubits" if len(op.qubits) == size else f"qids that take {size} bits"
+        most = 1 << (MATRIX_WIRES - size) if size <= MATRIX_WIRES else 0
+        raise NoiseError(
+            f"{name}: expected a channel {keyed}of at most {most} matrices on {where}, got {len(kraus)}; "
+            f"{'leave out the key, or ' if keyed else ''}merge matrices, or make it a product of channels on fewer."
+        )
+    wires = ancillas.take(bits)
+    place.builder.unitary(_dilation(kraus, bits), (*place.wires[::-1], *wires), name=name, tolerance=TOLERANCE)
+    return wires
 
 
 def _dilation(kraus: Matrices, bits: int) -> Matrices:

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from qsim_ex.errors import MatrixError, NotSupported
-from qsim_ex.frameworks import NeedsNumbers, later
+from qsim_ex.frameworks import NeedsNumbers, check, later
 from qsim_ex_cirq.errors import UnknownOperation
 from qsim_ex_cirq.translation.gates import Place
 from qsim_ex_cirq.translation.noise import channel, kraus_of
@@ -60,6 +60,8 @@ def _channel(to: Translator, op: cirq.Operation, place: Place, levels: Levels | 
         return False
     if cirq.is_measurement(op):
         recorded.recorded_channel(op, kraus, place, to.ancillas, to.pending)
+    elif len(place.wires) > check.CHANNEL_WIRES:
+        recorded.wide_channel(op, kraus, place, to.ancillas)
     else:
         channel(op, kraus, place)
     return True

@@ -191,16 +191,17 @@ def unitary(matrix: ArrayLike, num_wires: int, name: str, tolerance: float | Non
     return array
 
 
-def kraus(matrices: ArrayLike, num_wires: int, name: str, tolerance: float | None) -> NDArray[np.complex128]:
+def kraus(
+    matrices: ArrayLike, num_wires: int, name: str, tolerance: float | None, most: int = CHANNEL_WIRES
+) -> NDArray[np.complex128]:
     """Return finite complex128 Kraus matrices [count, 2^k, 2^k], none of them zero, with Σ K†K = 1.
 
-    tolerance: the largest entry of Σ K†K − 1 that is taken for rounding. Raises `MatrixError` for a wrong shape and
-    for NaN, `NoiseError` for a sum that is not 1 and for too many wires.
+    tolerance: the largest entry of Σ K†K − 1 that is taken for rounding. most: of wires. Raises `MatrixError` for a
+    wrong shape and for NaN, `NoiseError` for a sum that is not 1 and for too many wires.
     """
-    if num_wires > CHANNEL_WIRES:
+    if num_wires > most:
         raise NoiseError(
-            f"{name}: expected a channel on at most {CHANNEL_WIRES} wires, got {num_wires} wires; use channels on "
-            "fewer wires."
+            f"{name}: expected a channel on at most {most} wires, got {num_wires} wires; use channels on fewer wires."
         )
     try:
         array = np.asarray(matrices, dtype=np.complex128)

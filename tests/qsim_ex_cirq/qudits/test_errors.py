@@ -107,10 +107,10 @@ MISTAKES: dict[str, tuple[Callable[[], object], type[Exception], str]] = {
         errors.NoiseError,
         "keep the trace",
     ),
-    "a channel on too many levels": (
-        lambda: simulated(Channel((5, 5), 2, 1)(B, cirq.LineQid(2, 5))),
+    "a channel of too many matrices": (
+        lambda: simulated(Channel((5, 5), 17, 1)(B, cirq.LineQid(2, 5))),
         errors.NoiseError,
-        "levels fit 4 bits, got one on qids of 5, 5 levels, which take 6",
+        "at most 16 matrices on qids that take 6 bits, got 17",
     ),
     "noise of qubits": (
         lambda: QsimExSimulator(noise=cirq.depolarize(0.1)).simulate(cirq.Circuit(X3(A))),

@@ -212,7 +212,7 @@ class Elsewhere(cirq.NoiseModel):
 @pytest.mark.parametrize(
     ("operation", "error", "message"),
     [
-        (cirq.depolarize(0.1, 5).on(*cirq.LineQubit.range(5)), errors.NoiseError, "at most 4 qubits, got one on 5"),
+        (cirq.depolarize(0.1, 5).on(*cirq.LineQubit.range(5)), errors.NoiseError, "32 matrices on 5 qubits, got 1024"),
         (cirq.X(A).with_probability(0.5).controlled_by(B), errors.NotSupported, "under controls"),
     ],
     ids=["wide", "controlled"],

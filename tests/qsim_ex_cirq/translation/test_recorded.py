@@ -1,4 +1,4 @@
-"""Channels with a measurement key: what they write down, what it does to the state, and what conditions see of it."""
+"""Channels by way of ancillas, wide ones and those with a key: the key, the state, and what conditions see."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 from support.strategies import random_unitary
 
 from qsim_ex import errors
-from qsim_ex_cirq import QsimExSimulator
+from qsim_ex_cirq import QsimExDensityMatrixSimulator, QsimExSimulator
+from tools.fuzz.qudit_programs import Channel
 
 A, B = cirq.LineQubit.range(2)
 SHOTS = 2_000
@@ -129,3 +130,24 @@ def test_what_no_record_can_be_made_of_is_refused(operations: Any, error: type[E
     """A key of two kinds, too many matrices, and matrices that lose probability raise errors."""
     with pytest.raises(error, match=message):
         QsimExSimulator().run(cirq.Circuit(operations))
+
+
+WIDE = {"five qubits": ((2,) * 5, 3, False), "three qutrits": ((3,) * 3, 2, False), "a mixture": ((3, 2, 3), 3, True)}
+"""Of channels on more than four wires the levels, the number of matrices, and whether they are scaled unitary ones."""
+
+
+@pytest.mark.parametrize("name", WIDE)
+def test_a_channel_on_many_wires_is_its_matrices(name: str) -> None:
+    """The density matrix after a wide channel is Cirq's, and samples are as frequent as it says."""
+    shape, count, mixed = WIDE[name]
+    size, qids = int(np.prod(shape)), cirq.LineQid.for_qid_shape(shape)
+    prepared = cirq.MatrixGate(random_unitary(size, 4), qid_shape=shape)(*qids)
+    circuit = cirq.Circuit(prepared, Channel(shape, count, 2, mixed=mixed)(*qids))
+    rho = cirq.DensityMatrixSimulator(dtype=np.complex128).simulate(circuit).final_density_matrix
+    ours = QsimExDensityMatrixSimulator(dtype=np.complex128, device="cpu").simulate(circuit)
+    assert ours.final_density_matrix == pytest.approx(rho, abs=1e-9)
+    measured = circuit + cirq.measure(*qids, key="m")
+    digits = QsimExSimulator(seed=1, device="cpu").run(measured, repetitions=SHOTS).measurements["m"]
+    found = np.bincount([cirq.big_endian_digits_to_int(row, base=shape) for row in digits.tolist()], minlength=size)
+    expected = np.diag(rho).real * SHOTS
+    assert np.all(np.abs(found - expected) < 5 * np.sqrt(expected + 1))
