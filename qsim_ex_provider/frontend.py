@@ -18,7 +18,7 @@ from qiskit import qasm2, qpy
 from qiskit.circuit import QuantumCircuit
 
 from qsim_ex import Circuit, Options
-from qsim_ex.errors import CircuitError, MissingPackage, NotSupported
+from qsim_ex.errors import CircuitError, MissingPackage, NotSupported, ParameterError
 from qsim_ex_provider.backend import QsimExBackend
 from qsim_ex_provider.results import register_sizes
 from qsim_ex_provider.saves.instructions import save_statevector
@@ -59,12 +59,16 @@ class QiskitFrontend:
     name = "qiskit"
     suffixes = (".qasm", ".qasm2", ".qasm3", ".qpy")
 
-    def load(self, path: str | Path, **limits: int) -> tuple[Circuit, LoadedInfo]:
+    def load(
+        self, path: str | Path, values: Mapping[str, float] | None = None, **limits: int
+    ) -> tuple[Circuit, LoadedInfo]:
         """Read a circuit from a file; raises `CircuitError` with the file's name and line, or `MissingPackage`.
 
-        limits: those of `limits.Limits`, such as ``max_qubits=2000``.
+        values: of the circuit's parameters, by their names. limits: those of `limits.Limits`, such as
+        ``max_qubits=2000``.
         """
         circuit, format_name = read(Path(path), Limits(**limits))
+        circuit = _bound(Path(path), circuit, values or {})
         registers = tuple((name, size) for name, size in register_sizes(circuit))
         return translate(circuit), LoadedInfo(circuit.name, format_name, circuit.num_clbits, registers)
 
@@ -87,6 +91,22 @@ class QiskitFrontend:
         result = QsimExBackend(**engine).run(circuit, shots=shots, seed_simulator=seed).result()
         counts = {int(bits, 2): count for bits, count in result.get_counts().items()}
         return result.get_statevector().data, counts, result.results[0].metadata
+
+
+def _bound(path: Path, circuit: QuantumCircuit, values: Mapping[str, float]) -> QuantumCircuit:
+    """Return a file's circuit with the values of its parameters; raises `ParameterError` unless these are all."""
+    names = {parameter.name: parameter for parameter in circuit.parameters}
+    if unknown := values.keys() - names:
+        raise ParameterError(
+            f"{path}: expected values of the file's parameters ({', '.join(names) or 'it has none'}), got one of "
+            f"{', '.join(sorted(unknown))}."
+        )
+    if missing := [name for name in names if name not in values]:
+        raise ParameterError(
+            f"{path}: expected values of the file's parameters, got none of {', '.join(missing)}; give each, such as "
+            f"--set {missing[0]}=0.5."
+        )
+    return circuit.assign_parameters({names[name]: value for name, value in values.items()}) if names else circuit
 
 
 def neutral_circuit(gates: Sequence[tuple[str, Sequence[int], Sequence[float]]], num_qubits: int) -> QuantumCircuit:

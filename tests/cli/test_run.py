@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import re
 
@@ -170,7 +171,7 @@ def test_long_outcomes_are_shown_whole(qsim_ex, tmp_path):
         ("unknown3.qasm", r"unknown3\.qasm:5,0: .*'frobnicate' is not defined"),
         ("opaque2.qasm", r"'oracle' has neither a definition nor a matrix"),
         ("unmeasured.qasm", r"measures nothing"),
-        ("unbound.qasm", r"unbound parameters: theta"),
+        ("unbound.qasm", r"got none of theta; give each"),
     ],
 )
 def test_bad_files(qsim_ex, file, says):
@@ -308,3 +309,39 @@ def test_processes_and_networks_that_cannot_be(qsim_ex, monkeypatch, given, word
     ended = qsim_ex("run", DATA / "registers.qasm", "--device", "cpu", *given)
     assert ended.code != 0
     assert words in " ".join(ended.err.split())
+
+
+@pytest.fixture
+def parametrised(tmp_path):
+    """A file with two parameters: the first qubit is measured as 1 where theta is π, the second where phi is."""
+    path = tmp_path / "turned.qasm"
+    path.write_text(
+        'OPENQASM 3.0; include "stdgates.inc"; input float theta; input angle phi; qubit[2] q; bit[2] c;\n'
+        "rx(theta) q[0]; rx(phi) q[1]; c = measure q;"
+    )
+    return path
+
+
+def test_parameters_of_a_file_are_set(qsim_ex, parametrised):
+    """`run` and `explain` take values by name, the last of each, and the circuit has them."""
+    given = ("--set", "theta=1", "--set", "phi = 0.0", "--set", f"theta={math.pi}", "--device", "cpu", "--json")
+    assert qsim_ex("run", parametrised, "--shots", "50", *given).document["counts"] == {"01": 50}
+    assert qsim_ex("explain", parametrised, *given).code == 0
+
+
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [
+        (["--set", "phi=1"], "none of theta; give each, such as --set theta=0.5."),
+        (["--set", "theta=1", "--set", "phi=1", "--set", "alpha=2"], "(phi, theta), got one of alpha."),
+        (["--set", "theta=1", "--set", "phi=nan"], "got 'phi=nan'"),
+        (["--set", "theta"], "expected a name and a finite number, such as theta=0.5, got 'theta'"),
+        (["--set", "=1"], "got '=1'"),
+        (["--set", "theta=pi"], "got 'theta=pi'"),
+    ],
+)
+def test_parameters_that_do_not_fit_are_refused(qsim_ex, parametrised, given, told):
+    """A missing, unknown or malformed value is bad input, and the message says which."""
+    ended = qsim_ex("run", parametrised, *given)
+    assert ended.code == BAD_INPUT
+    assert told in ended.err

@@ -55,7 +55,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 def work(args: argparse.Namespace, task: Task) -> ExplainReport:
     """Read the file and plan it."""
     path = Path(args.file)
-    circuit, info = read(path, task, options.limits(args))
+    circuit, info = read(path, task, args)
     task.stage("planning")
     chosen = options.chosen(args)
     plans = Simulator(chosen).plans(circuit)  # the same plans that a run follows

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import math
 from dataclasses import fields
 from typing import Any, get_args
 
@@ -16,13 +17,21 @@ _USUAL = Options()
 
 
 def add_file(parser: argparse.ArgumentParser) -> None:
-    """Add the file to read, and limits on its circuit."""
+    """Add the file to read, and how it is read."""
     parser.add_argument("file", metavar="FILE", help="a circuit in OpenQASM 2 or 3, or in Qiskit's QPY")
-    add_limits(parser)
+    add_reading(parser)
 
 
-def add_limits(parser: argparse.ArgumentParser) -> None:
-    """Add limits on the circuit of a file."""
+def add_reading(parser: argparse.ArgumentParser) -> None:
+    """Add the values of a file's parameters, and limits on its circuit."""
+    parser.add_argument(
+        "--set",
+        type=_setting,
+        action="append",
+        default=[],
+        metavar="NAME=VALUE",
+        help="the value of a parameter of the file, such as theta=0.5; once for each",
+    )
     parser.add_argument("--max-qubits", type=int, metavar="N", help="the most qubits that the file may declare (1000)")
     parser.add_argument(
         "--max-instructions", type=int, metavar="N", help="the most instructions, loops written out (1000000)"
@@ -33,9 +42,10 @@ def add_limits(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def limits(args: argparse.Namespace) -> dict[str, int]:
-    """Return the given limits on a file's circuit."""
+def reading(args: argparse.Namespace) -> dict[str, Any]:
+    """Return what is given of the values of a file's parameters, the last of each name, and of limits."""
     given = {name: getattr(args, name) for name in ("max_qubits", "max_instructions", "max_depth")}
+    given["values"] = dict(args.set) or None
     return {name: value for name, value in given.items() if value is not None}
 
 
@@ -109,6 +119,16 @@ def _size(text: str) -> int:
         return parse_size(text)
     except ValueError as error:
         raise argparse.ArgumentTypeError(str(error)) from None
+
+
+def _setting(text: str) -> tuple[str, float]:
+    name, equals, value = text.partition("=")
+    try:
+        if name.strip() and equals and math.isfinite(number := float(value)):
+            return name.strip(), number
+    except ValueError:
+        pass
+    raise argparse.ArgumentTypeError(f"expected a name and a finite number, such as theta=0.5, got {text!r}")
 
 
 def _processes(text: str) -> Processes:

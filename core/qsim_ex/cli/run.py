@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -48,17 +48,17 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 def work(args: argparse.Namespace, task: Task) -> RunReport:
     """Read the file and run it."""
     path = Path(args.file)
-    circuit, info = read(path, task, options.limits(args))
+    circuit, info = read(path, task, args)
     task.stage("running")
     simulator = Simulator(options.chosen(args, task))
     result = simulator.run(circuit, shots=args.shots, seed=args.seed, cancel=task.cancel)
     return RunReport(path, circuit, info, result, args.memory, args.top)
 
 
-def read(path: Path, task: Task, limits: Mapping[str, int]) -> tuple[Circuit, FileInfo]:
+def read(path: Path, task: Task, args: argparse.Namespace) -> tuple[Circuit, FileInfo]:
     """Read a file through the framework that reads files with its ending."""
     task.stage(f"reading {path.name}")
-    return reader(path).load(path, **limits)
+    return reader(path).load(path, **options.reading(args))
 
 
 def describe(path: Path, circuit: Circuit, info: FileInfo) -> dict[str, Any]:

@@ -35,7 +35,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         metavar="sm_NN",
         help="the GPUs that will run them, such as sm_90 (the GPU of this machine)",
     )
-    options.add_limits(parser)
+    options.add_reading(parser)
     options.add_state(parser)
     options.add_output(parser)
 
@@ -62,7 +62,7 @@ def _warmed(
     path: Path, arch: str, gpu: HypotheticalGpu, chosen: Options, args: argparse.Namespace, task: Task
 ) -> Warmed:
     """Compile the kernels of one file's circuit."""
-    circuit, _ = read(path, task, options.limits(args))
+    circuit, _ = read(path, task, args)
     task.stage(f"planning {path.name}")
     first, later = (preview.plans(circuit, chosen, gpu, again=again) for again in (False, True))
     steps = [step for plan in later for step in plan.steps]

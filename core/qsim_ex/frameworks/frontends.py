@@ -66,10 +66,11 @@ class FileReader(Protocol):
     def name(self) -> str:
         """The framework's name."""
 
-    def load(self, path: Path, **limits: int) -> tuple[Circuit, FileInfo]:
+    def load(self, path: Path, **given: Any) -> tuple[Circuit, FileInfo]:
         """Return the circuit in a file. Raises `CircuitError` with the file and the line, `MissingPackage`.
 
-        limits: the user's limits on the circuit, if any: max_qubits, max_instructions, max_depth.
+        given: the user's limits on the circuit, if any: max_qubits, max_instructions, max_depth; and `values` of the
+        file's parameters by their names, if any.
         """
 
 
