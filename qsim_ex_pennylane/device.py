@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
+from operator import itemgetter
 from typing import Literal, Unpack
 
 import numpy as np
@@ -23,13 +24,14 @@ from pennylane.exceptions import DecompositionUndefinedError, DeviceError
 from pennylane.measurements import (
     ClassicalShadowMP,
     ExpectationMP,
+    MidMeasureMP,
     SampleMeasurement,
     ShadowExpvalMP,
     StateMeasurement,
 )
 from pennylane.tape import QuantumScript
 from pennylane.transforms import broadcast_expand, defer_measurements
-from pennylane.transforms.core import CompilePipeline
+from pennylane.transforms.core import CompilePipeline, transform
 from pennylane.typing import Result
 
 from qsim_ex import PauliSum, Simulator
@@ -57,7 +59,7 @@ class QsimExQubit(Device):
     `qsim_ex.Options`, such as ``device="cpu"`` and ``threads=4``.
     ``diff_method="adjoint"`` (or ``"device"``, or ``"best"``) differentiates all expectation values of Pauli sums
     exactly, in little more than three runs; tapes of one structure, such as those of a broadcast, are one call.
-    Mid-circuit measurements are deferred. Raises `OptionError`.
+    Mid-circuit measurements are deferred, and none may be postselected. Raises `OptionError`.
     """
 
     def __init__(
@@ -121,6 +123,7 @@ class QsimExQubit(Device):
         config = execution_config or ExecutionConfig()
         pipeline = CompilePipeline()
         pipeline.add_transform(validate_device_wires, self.wires, name=NAME)
+        pipeline.add_transform(transform(_refuse_postselection))
         pipeline.add_transform(defer_measurements, allow_postselect=False)
         pipeline.add_transform(
             decompose, stopping_condition=is_supported, skip_initial_state_prep=True, device_wires=self.wires, name=NAME
@@ -212,6 +215,18 @@ class QsimExQubit(Device):
             for row, number in enumerate(members):
                 found[number] = _shaped(made[number], result.values[row], result.jacobian[row])
         return found
+
+
+def _refuse_postselection(tape: QuantumScript) -> tuple[tuple[QuantumScript], Callable[[Sequence[Result]], Result]]:
+    """Return the tape as it is; raises `DeviceError` for a measurement with `postselect`."""
+    for op in tape.operations:
+        if isinstance(op, MidMeasureMP) and op.postselect is not None:
+            raise DeviceError(
+                f"{NAME}: expected measurements without postselect, got qml.measure({op.wires[0]!r}, postselect="
+                f"{op.postselect}), which is not supported yet; return the outcome, such as qml.probs(op=m) or "
+                "qml.sample(m), and choose among the results, or use default.qubit."
+            )
+    return (tape,), itemgetter(0)
 
 
 def _standard(tape: QuantumScript) -> QuantumScript:

@@ -16,7 +16,7 @@ from qiskit.providers import JobError, JobStatus, JobTimeoutError, JobV1
 from qiskit.result import Result
 
 from qsim_ex import BatchResult, JobCheckpoint, Options, Simulator, uninterrupted
-from qsim_ex.errors import Cancelled, QsimExError
+from qsim_ex.errors import Cancelled, OptionError, QsimExError
 from qsim_ex.frameworks import BindingGroup, Save, followed, shown
 from qsim_ex_provider.one_thread import OneThread
 
@@ -162,13 +162,24 @@ class QsimExJob(JobV1):
             raise JobError("the job was submitted before; run the circuits again for another.")
         thread = self._executor if isinstance(self._executor, OneThread) and self._executor.may_be_helped else None
         if thread is None or not all(task.quick for task in self._tasks):
-            self._futures = [self._executor.submit(task) for task in self._tasks]
+            self._futures = self._begun()
         else:
             self._helps = thread
             self._futures = [thread.submit_quick(task) for task in self._tasks]
         if len(self._tasks) > 1:
             sizes = [len(task.circuits) for task in self._tasks]
             followed(self._futures, sizes, self._tasks[0].options.progress, "circuits")
+
+    def _begun(self) -> list[concurrent.futures.Future[BatchResult]]:
+        """Return the futures of all tasks; raises `OptionError` if the user's executor takes none."""
+        try:
+            return [self._executor.submit(task) for task in self._tasks]
+        except RuntimeError as error:
+            if isinstance(self._executor, OneThread):
+                raise
+            raise OptionError(
+                f"expected executor=… to be one that takes work, got one that does not: {error}. Pass a new one."
+            ) from error
 
     def result(self, timeout: float | None = None) -> Result:
         """Wait for the result, at most `timeout` seconds.

@@ -99,3 +99,18 @@ def test_deferred_measurements() -> None:
         return qml.probs(1)
 
     assert qml.QNode(node, device(wires=3))() == pytest.approx([0.5, 0.5])
+
+
+@pytest.mark.parametrize("shots", [None, 10])
+def test_postselection_is_refused(shots: int | None) -> None:
+    """A measurement with `postselect` is refused before anything runs, and the message names it."""
+
+    @qml.set_shots(shots)
+    @qml.qnode(device(wires=["a", "b"]))
+    def selected() -> Any:
+        qml.Hadamard("a")
+        qml.measure("a", postselect=1)
+        return qml.expval(qml.Z("b"))
+
+    with pytest.raises(qml.exceptions.DeviceError, match=r"measure\('a', postselect=1\), which is not supported"):
+        selected()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import concurrent.futures
 from collections.abc import Callable
 from typing import Any
 
@@ -122,6 +123,12 @@ def test_no_measurement() -> None:
         result.get_memory()
 
 
+def closed_executor() -> concurrent.futures.Executor:
+    """An executor that takes no work any more."""
+    with concurrent.futures.ThreadPoolExecutor(1) as executor:
+        return executor
+
+
 OPTIONS: dict[str, tuple[dict[str, Any], type[Exception], str]] = {
     "unknown": ({"shot": 5}, errors.OptionError, "Did you mean 'shots'"),
     "of Aer": ({"method": "tensor_network"}, errors.OptionError, "'density_matrix', 'stabilizer', got"),
@@ -134,6 +141,11 @@ OPTIONS: dict[str, tuple[dict[str, Any], type[Exception], str]] = {
     "memory": ({"memory": "yes"}, errors.OptionError, "memory"),
     "threads": ({"threads": 0}, errors.OptionError, "threads"),
     "executor": ({"executor": 4}, errors.OptionError, "Executor"),
+    "executor that was shut down": (
+        {"executor": closed_executor()},
+        errors.OptionError,
+        "takes work, got .* after shutdown",
+    ),
     "noise model": ({"noise_model": object()}, errors.OptionError, "a NoiseModel of qiskit_aer.noise or"),
 }
 
