@@ -132,9 +132,7 @@ def objects(architecture: str, compiler: str, sanitize: str, *, tests: bool = Fa
         todo = _behind(HEADERS[tests], todo)
         if "clang" in (compiler or "clang") and not all(job.is_made(folder, flags, version) for job in todo):
             first = next(job for job in todo if job.also)
-            header = replace(first, source=first.also, suffix=READ, also="", behind=("-x", "c++-header"))
-            place = "" if compiler else str(importlib.util.find_spec("ziglang"))  # where the headers lie that it reads
-            behind = ("-include-pch", str(header.make(folder, command, flags, version + place)))
+            behind = ("-include-pch", str(_read(first, folder, command, flags, version + _headers(compiler))))
             todo = [replace(job, behind=behind) if job.also else job for job in todo]
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         return list(pool.map(lambda job: job.make(folder, command, flags, version), todo))
@@ -144,6 +142,22 @@ def _behind(header: str, todo: Sequence[Job]) -> list[Job]:
     """Return the jobs, those of kernels and of the tests' program as they are and the others behind a header."""
     alone = KERNELS | {MAIN}
     return [job if job.source in alone else replace(job, also=header, behind=("-include", header)) for job in todo]
+
+
+def _read(job: Job, folder: Path, command: Sequence[str], flags: Sequence[str], version: str) -> Path:
+    """Return the file of the header that a job is compiled behind, once clang has read it.
+
+    The file names our sources by their place, so those of another copy need another one. The key tells what changed:
+    clang, which would go by the time of each source, knows nothing of a header that was written again as it was.
+    """
+    header = replace(job, source=job.also, suffix=READ, also="", behind=("-x", "c++-header"))
+    return header.make(folder, command, [*flags, "-Xclang", "-fno-pch-timestamp"], f"{version}\0{SOURCES}")
+
+
+def _headers(compiler: str) -> str:
+    """Return where the headers of the compiler lie; "" for one of the machine, whose version tells it."""
+    spec = None if compiler else importlib.util.find_spec("ziglang")
+    return str(spec.origin) if spec else ""
 
 
 def build_tests(compiler: str = "", sanitize: str = "") -> Path:

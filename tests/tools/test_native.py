@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import os
+import platform
 import shutil
 import subprocess
+import time
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -65,6 +69,32 @@ def test_a_source_behind_a_header_reads_it(sources: Path, tmp_path: Path) -> Non
         assert not behind.is_made(tmp_path, ["-I."], "")
         behind.make(tmp_path, [COMPILER], ["-I."], "")
         assert behind.is_made(tmp_path, ["-I."], "")
+
+
+@pytest.mark.skipif(not native.compiler_present(), reason="needs ziglang")
+def test_a_header_that_was_read_serves_while_it_is_there_and_says_the_same(
+    sources: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is not read again after it was touched, but for a copy of the sources, which compiles without the first."""
+    (sources / "all.hpp").write_text('#include "room/number.hpp"\n')
+    command, _ = native._commands(platform.machine(), "")
+    job = native.Job("two.cpp", ".o", (), also="all.hpp")
+
+    def made(number: str) -> int:
+        (native.SOURCES / "two.cpp").write_text(f"int two() {{ return number() + {number}; }}\n")
+        read = native._read(job, tmp_path, command, ["-I."], native._headers(""))
+        replace(job, behind=("-include-pch", str(read))).make(tmp_path, command, ["-I."], "")
+        return read.stat().st_mtime_ns
+
+    first = made("1")
+    later = time.time() + 100
+    for file in (sources / "all.hpp", sources / "room/number.hpp"):
+        os.utime(file, (later, later))
+    assert made("2") == first
+    copy = tmp_path / "copy"
+    sources.rename(copy)
+    monkeypatch.setattr(native, "SOURCES", copy)
+    assert made("3") != first
 
 
 @pytest.mark.usefixtures("sources")
