@@ -27,7 +27,7 @@ def test_segments_saves_and_measurements() -> None:
     assert kinds == [(Segment, 1), (Save, "a"), (Segment, 0), (Save, "b"), (Segment, 2)]
     assert program.measured == {3: 0, 0: 2}
     assert program.labels == ("a", "b")
-    assert program.touched == 0b111
+    assert program.touched() == 0b111
     assert [len(program.whole.work.instructions), program.branches] == [3, False]
 
 

@@ -15,7 +15,7 @@ from support.held import Hold
 
 from benchmarks.engine import circuit_of
 from benchmarks.forms import transpiled
-from qsim_ex import Circuit, Simulator
+from qsim_ex import Circuit, CircuitBuilder, Simulator
 from qsim_ex.circuit.structure import Structure
 from qsim_ex.deployment.hypothetical import assign_hypothetical
 from qsim_ex.devices import discover
@@ -246,6 +246,22 @@ def test_which_circuits_look_taken_apart(basis: tuple[str, ...]) -> None:
     for name in ("qv", "heisenberg", "givens"):
         dense = transpiled(FAMILIES[name](N), N, basis, 1).structure
         assert not is_taken_apart(dense, len(dense.instructions))
+
+
+def test_a_turn_counts_once_however_many_operations_it_is_translated_to() -> None:
+    """Circuits of u gates do not look taken apart, though each is three operations; those in rz, sx and x do."""
+    rng, builder, written = np.random.default_rng(2), CircuitBuilder(N), CircuitBuilder(N)
+    for layer in range(20):
+        for wire in range(N):
+            angles = rng.uniform(0.1, 3, 3).tolist()
+            builder.gate("u", (wire,), *angles)
+            for name, angle in zip(("rz", "sx", "rz"), angles, strict=True):
+                written.gate(name, (wire,), *([] if name == "sx" else [angle]))
+        for wire in range(layer % 2, N - 1, 2):
+            builder.gate("cz", (wire, wire + 1))
+            written.gate("cz", (wire, wire + 1))
+    made = [one.build().structure for one in (builder, written)]
+    assert [is_taken_apart(one, len(one.instructions)) for one in made] == [False, True]
 
 
 def of_manners(came: Times, of: dict[Manner, Times], patch: pytest.MonkeyPatch) -> list[Callable[[], object]]:

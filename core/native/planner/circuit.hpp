@@ -81,9 +81,10 @@ class Reader {
     Int size() const { return size_; }
     // How many parts it reads.
     Int parts() const;
+    bool at_begin() const { return at_ == 0; }
     bool done() const { return at_ == size_; }
-    // The circuit has so many operands at least: entries 0 and 1 are constants.
-    Int num_operands() const { return num_operands_; }
+    // The circuit has so many operands at least, entries 0 and 1 being constants; looks at what is not read yet.
+    Int num_operands() const;
     // Replaces the rows by the next ones; patterns and names are put into the context. Returns whether all went well; if
     // not, a Python exception is raised.
     bool next(Circuit& out, PlanContext& context);
@@ -91,7 +92,7 @@ class Reader {
   private:
     python::Object* ops_;
     const Int* types_;
-    Int size_, at_ = 0, num_operands_ = 2;
+    Int size_, at_ = 0, num_operands_ = 2;  // of what is read
     Known patterns_, labels_;
 };
 

@@ -33,8 +33,7 @@ bool fit(const PlanContext& context, const CoefficientProgram& program) {
 Planner::Planner(std::unique_ptr<Reader> reader, int num_bits, const Layout& start, const Shape& shape, Mask fresh,
                  std::vector<Mask> lows, const Promise& promise, std::unique_ptr<OnLevels> on_levels)
     : PlanSteps{{}, std::make_unique<PlanContext>()}, start(start), num_bits_(num_bits), shape_(shape), fresh_(fresh),
-      reader_(std::move(reader)), program_(reader_->num_operands()),
-      canceller_(new Canceller(*context, reader_->size(), shape_.rules)),
+      reader_(std::move(reader)), program_(0), canceller_(new Canceller(*context, reader_->size(), shape_.rules)),
       controls_(new Controls(*context, program_, reader_->size(), shape_.rules)),
       absorber_(new Absorber(this->start, shape_, fresh_, *context)),
       fuser_(new Fuser(*context, program_, trials_, shape_.item_work, shape_.rules)), lows_(std::move(lows)),
@@ -43,7 +42,9 @@ Planner::Planner(std::unique_ptr<Reader> reader, int num_bits, const Layout& sta
 }
 
 bool Planner::read() {
+    const bool is_first = reader_->at_begin();
     bool fine = reader_->next(circuit_, *context);
+    if (is_first) program_ = CoefficientProgram(reader_->num_operands());
     absorber_->begin(circuit_);
     state_ = State::absorb;
     return fine;

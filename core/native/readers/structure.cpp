@@ -1,4 +1,4 @@
-// Which wires the gates of a circuit join, as qsim_ex.circuit.ops asks.
+// Whether instructions are all of one type, and which wires gates join, as qsim_ex.circuit.structure asks.
 
 #include "base/export.hpp"
 #include "base/masks.hpp"
@@ -51,4 +51,15 @@ QX_EXPORT(structure_wires, (Object* instructions, Int count, Int num_qubits, Int
     }
     out[0] = static_cast<Int>(mixed), out[1] = static_cast<Int>(touched), out[2] = joined.size;
     return 0;
+}
+
+// Returns whether instructions are all of one type, and are not none.
+QX_EXPORT(structure_alike, (Object* instructions, Object* type)) {
+    const Int size = call.tuple_size(instructions);
+    for (Int k = 0; k < size; ++k) {
+        Object* own = call.type(call.tuple_item(instructions, k));
+        call.decrease(own);
+        if (own != type) return 0;
+    }
+    return size > 0;
 }

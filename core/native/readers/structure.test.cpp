@@ -11,6 +11,7 @@ using qx::python::Object;
 using qx::python::fake::Heap;
 
 extern "C" Int qx_structure_wires(Object* instructions, Int count, Int num_qubits, Int* out);
+extern "C" Int qx_structure_alike(Object* instructions, Object* type);
 extern "C" Int qx_structure_text(Object* instructions, Object* op_type, Int begin, Int end, char* buffer, Int room,
                                  Int* written);
 
@@ -66,6 +67,18 @@ TEST_CASE("looking ends where all wires are mixed and joined, and no earlier") {
     CHECK(joined.wires(3) == std::vector<Int>{0b111, 0b111, 1});
     joined.all->items.push_back(nullptr);  // nothing looks at what comes behind
     CHECK(joined.wires(3) == std::vector<Int>{0b111, 0b111, 1});
+}
+
+TEST_CASE("instructions are alike if there are some and all are of the type") {
+    Operations of;
+    CHECK(!qx_structure_alike(of.all, of.type));
+    of.add({0}, {}, 0);
+    of.add({1}, {}, 0);
+    CHECK(qx_structure_alike(of.all, of.type));
+    CHECK(!qx_structure_alike(of.all, of.other));
+    of.all->items.back()->type = of.other;
+    CHECK(!qx_structure_alike(of.all, of.type));
+    CHECK(of.heap.is_balanced());
 }
 
 TEST_CASE("the text of operations is that of a tuple of them, part by part where there is little room") {

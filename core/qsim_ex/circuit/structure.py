@@ -41,7 +41,7 @@ class Structure:
     @cached_property
     def kinds(self) -> frozenset[type]:
         """The classes of the instructions."""
-        return frozenset(map(type, self.instructions))
+        return _OPS if function("structure_alike")(self.instructions, Op) else frozenset(map(type, self.instructions))
 
     @cached_property
     def num_gates(self) -> int:
@@ -202,6 +202,9 @@ class Structure:
     def __reduce__(self) -> tuple[object, ...]:
         # Unpickling or copying returns the one object of the process.
         return structure_of, (self.num_qubits, self.num_clbits, self.instructions)
+
+
+_OPS: frozenset[type] = frozenset({Op})
 
 
 class GateWires(NamedTuple):

@@ -87,14 +87,14 @@ def compiled_plan(
     planner = planned(instructions, num_wires, start, fitted, fresh, choices)
     arrays, (flip, end_flip, *changes, low) = planner.arrays()
     reordered, floats, linear = map(bool, changes)
-    moved = Layout(tuple(arrays.start.tolist()), flip) if reordered or floats else start
+    moved = Layout(arrays.bits_of("start"), flip) if reordered or floats else start
     named = ((place,) if reordered else ()) + (("floating",) if floats else ()) + (("linear",) if linear else ())
     steps = steps_of(arrays)
     plan = Plan(
         num_wires=num_wires,
         stages=(Stage(steps, fresh=fresh),) if steps else (),
         start=moved,
-        end=Layout(tuple(arrays.end.tolist()), end_flip),
+        end=Layout(arrays.bits_of("end"), end_flip),
         coefficients=NativeCoefficients.of(arrays),
         shape=fitted if low == fitted.low else fitted.narrow(),
         num_gates=len(instructions),
@@ -125,8 +125,8 @@ def compiled_stages(
     plan = Plan(
         num_wires=num_wires,
         stages=above.stages_of(rows, steps),
-        start=Layout(tuple(arrays.start.tolist()), flip),
-        end=Layout(tuple(arrays.end.tolist()), end_flip),
+        start=Layout(arrays.bits_of("start"), flip),
+        end=Layout(arrays.bits_of("end"), end_flip),
         coefficients=NativeCoefficients.of(arrays),
         shape=fitted,
         num_gates=len(instructions),
@@ -275,7 +275,7 @@ _OP, _PERMUTATION, _INITIALIZE = range(3)
 
 def as_ops(instructions: tuple[Unitary, ...]) -> tuple[tuple[Op, ...], Integers | None]:
     """Return all as operations, permutations with their indices as reads, and their types; None if all are."""
-    if {*map(type, instructions)} <= {Op}:
+    if not instructions or function("structure_alike")(instructions, Op):
         return cast(tuple[Op, ...], instructions), None
     types = np.zeros(len(instructions), dtype=np.int64)
     ops = []

@@ -10,7 +10,8 @@ of control flow become nodes between blocks (`control_flow`).
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import lru_cache
+from functools import lru_cache, reduce
+from operator import or_
 from typing import cast
 
 from qsim_ex import thresholds
@@ -51,10 +52,11 @@ def program_of(
 
 def _gates_only(structure: Structure, touched: int) -> Program | None:
     """Return the program of gates with measurements at the end, which is one segment; None for another circuit."""
-    instructions, end, wires = structure.instructions, structure.gates_end, structure.gate_wires
+    instructions, end = structure.instructions, structure.gates_end
     if not structure.kinds <= {Op, Permutation, Measure}:
         return None
-    if wires is None and not {*map(type, instructions[:end])} <= {Op, Permutation}:
+    measured_last = Measure not in structure.kinds or structure.gate_wires is not None
+    if not measured_last and not {*map(type, instructions[:end])} <= {Op, Permutation}:
         return None
     work = instructions[:end]
     measured: dict[int, int] = {}
@@ -65,21 +67,23 @@ def _gates_only(structure: Structure, touched: int) -> Program | None:
         for wire, clbit in zip(instruction.wires, instruction.clbits, strict=True):
             measured.pop(clbit, None)  # so that bits are in the order of their last measurements
             measured[clbit] = wire
-    if wires is not None:
-        touched |= wires.touched
-    else:
-        for acted in {*structure.acted[:end]}:
-            touched |= acted
     level, segment = OpenLevel([*cast(tuple[Work, ...], work)]), Segment(structure.before_measurements)
     program = Program(
         levels=(level,),
         make_nodes=lambda: (segment,),
         measured=measured,
         has_measurement=end < len(instructions),
-        touched=touched,
+        touched=lambda: touched | _touched_by_gates(structure),
     )
     program.__dict__.update(nodes=program.make_nodes(), segment_places=(0,))  # planning needs them at once
     return program
+
+
+def _touched_by_gates(structure: Structure) -> int:
+    """Return the mask of the wires on which the gates of a structure act that ends with measurements."""
+    if structure.gate_wires is not None:
+        return structure.gate_wires.touched
+    return reduce(or_, {*structure.acted[: structure.gates_end]}, 0)
 
 
 def groups_of(structure: Structure, errors: ReadoutErrors) -> Groups:
@@ -146,6 +150,7 @@ class _Divider:
             nodes = flow.nodes()
             block, make_nodes, first_random, loops = flow.block, lambda: nodes, flow.first_random(), True
         read = {} if division.reader is None else division.reader.current()
+        touched = division.touched & (1 << structure.num_qubits) - 1
         program = Program(
             levels=tuple(division.levels),
             make_nodes=make_nodes,
@@ -157,7 +162,7 @@ class _Divider:
             recorded=division.recorded(block.value) | {bit: one for of in read.values() for bit, one in of.items()},
             read=frozenset((*division.read, *read)),
             has_measurement=structure.measures,
-            touched=division.touched & (1 << structure.num_qubits) - 1,
+            touched=lambda: touched,
             first_random=first_random,
             branches=loops or self._branches,
             saves=tuple(one.end for one in division.levels if isinstance(one.end, Save)),

@@ -178,7 +178,7 @@ class Program:
     they are first asked for.
     measured: classical bit -> the wire that is sampled into it at the end.
     has_measurement: whether there is a measurement, even of no wires.
-    touched: mask of the wires that may not be |0⟩ at the end.
+    touched: returns the mask of the wires that may not be |0⟩ at the end, which few ask for.
     choices: all choices, by number. early: the choices that are made before the first segment runs.
     readings: the number of columns of given bits and of readings, beside those of the choices (see `Reading`).
     given: the number of bits that other parts of a circuit measure, whose columns are −1, −2, … .
@@ -198,7 +198,7 @@ class Program:
     make_nodes: Callable[[], tuple[Node, ...]]
     measured: dict[int, int]
     has_measurement: bool
-    touched: int
+    touched: Callable[[], int]
     choices: tuple[Choice, ...] = ()
     early: tuple[Choice, ...] = ()
     readings: int = 0

@@ -78,6 +78,7 @@ class SideThreads:
     """
 
     def __init__(self, threads: int) -> None:
+        self._several = threads > 1
         self._free = threads - 1
         self._begun: list[Begun[object]] = []
 
@@ -101,13 +102,15 @@ class SideThreads:
             executor().submit(copy_context().run, _in_turns, pieces)
 
     def __enter__(self) -> Self:
-        PATIENCE.begin()
+        if self._several:
+            PATIENCE.begin()
         return self
 
     def __exit__(self, *_: object) -> None:
         for one in self._begun:
             one.drop()
-        PATIENCE.end()
+        if self._several:
+            PATIENCE.end()
 
 
 def _in_turns(pieces: Sequence[Begun[Made]]) -> None:

@@ -273,4 +273,4 @@ def _union(masks: Iterable[int]) -> int:
 
 def _program(measured: dict[int, int], measures: bool) -> Program:
     """Return a program of measurements alone, by which requests are checked and results are collected."""
-    return Program(levels=(), make_nodes=tuple, measured=measured, has_measurement=measures, touched=0)
+    return Program(levels=(), make_nodes=tuple, measured=measured, has_measurement=measures, touched=int)

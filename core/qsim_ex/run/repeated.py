@@ -33,12 +33,12 @@ KEPT = 256
 
 
 class _Known(NamedTuple):
-    """The plan of a structure, prepared on a device. touched: mask of the wires that it acts on."""
+    """The plan of a structure, prepared on a device, and its program."""
 
     device: Device
     plan: Plan
     prepared: Any
-    touched: int
+    program: Program
 
 
 class _PlannedCircuit(NamedTuple):
@@ -75,14 +75,14 @@ class RepeatedCircuit:
         known = self._known.get(circuit.structure)
         if known is None or known.device is not where.device:
             known = self._prepared(circuit, where.device, *(planned or self._planned(circuit, where.device)))
-        device, plan, prepared, touched = known
+        device, plan, prepared, program = known
         numbers = fill(plan.coefficients, circuit.operands[0])
         # The state comes first: a table would be taken out of the block that the state before has left to the pool.
         buffer = device.allocate(1 << plan.num_wires, self._dtype)
         work = prepared, loaded(device, prepared, numbers)
         placed = Single(device, buffer, plan.start, plan.fresh, begun=False)
         placed.run(plan, (work,), _nobody)
-        return StateVector.of(placed, where, self._options, touched)
+        return StateVector.of(placed, where, self._options, program.touched)
 
     def _faster(self, circuit: Circuit, where: Assignment) -> tuple[Circuit, _PlannedCircuit | None]:
         """Return what runs in place of a circuit, another one if that is faster; and its plan, if it was asked for."""
@@ -113,7 +113,7 @@ class RepeatedCircuit:
     def _prepared(self, circuit: Circuit, device: Device, program: Program, plan: Plan) -> _Known:
         """Prepare a plan; only settled work (see `Device.prepare`) is kept for the next run."""
         prepared = device.prepare(plan.steps, plan.num_wires, self._dtype, self._options.compile)
-        known = _Known(device, plan, prepared, program.touched)
+        known = _Known(device, plan, prepared, program)
         if getattr(prepared, "settled", False):
             self._known[circuit.structure] = known
             while len(self._known) > KEPT:

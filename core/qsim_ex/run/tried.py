@@ -12,7 +12,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from qsim_ex import thresholds
-from qsim_ex.circuit.ops import wires_of
+from qsim_ex.circuit.ops import Instruction, title_of, wires_of
 from qsim_ex.circuit.structure import Structure
 from qsim_ex.planning.form import UNBOUNDED
 from qsim_ex.planning.written.out import Manner, WrittenCircuit
@@ -128,22 +128,28 @@ def is_taken_apart(structure: Structure, gates: int) -> bool:
 
     That writes each turn of a wire as two gates or more. Three gates or more on one pair of wires, one behind another,
     are any matrix on these: nothing is found in it, and the planner makes a block of it as it came. A sample is seen.
+    A turn counts once where it is translated to several operations, as a `u` is to two phases and what is between them.
     """
     begin = max(0, gates - _SEEN) // 2
-    neighbours, turns, runs, on_pairs, pairs = dict[int, int](), 0, 0, 0, 0
+    neighbours, before, turns, runs, on_pairs, pairs = dict[int, int](), dict[int, Instruction](), 0, 0, 0, 0
     for one in structure.instructions[begin : begin + min(gates, _SEEN)]:
         mask = one.acts_on
         if not mask & (mask - 1):
             pair = neighbours.get(mask, 0)  # a run that begins before the sample is not seen in full
-            turns += pair != 0  # of no wire, a phase of all, there is none
+            turns += pair > 0 or (pair < 0 and not _is_one_gate(before[mask], one))  # a phase of no wire is none
             runs += pair > 0
-            neighbours[mask] = -abs(pair)
+            neighbours[mask], before[mask] = -abs(pair), one
         else:
             wires = [1 << wire for wire in wires_of(mask)]
             on_pairs += 1
             pairs += any(abs(neighbours.get(wire, 0)) != mask for wire in wires)
             neighbours.update(dict.fromkeys(wires, mask))
     return turns * 100 >= _TURNS_PERCENT * runs > 0 and on_pairs * 100 < _ON_A_PAIR_PERCENT * pairs
+
+
+def _is_one_gate(first: Instruction, second: Instruction) -> bool:
+    """Return whether two operations behind one another on a wire are of one name, and one of them is a phase."""
+    return title_of(first) == title_of(second) and not (first.mixed_wires and second.mixed_wires)
 
 
 def affordable(microseconds: float, usual: int) -> int:

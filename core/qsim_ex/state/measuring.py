@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Literal
 
-from qsim_ex.circuit.ops import ALWAYS, mask_of
+from qsim_ex.circuit.ops import ALWAYS
 from qsim_ex.errors import OptionError, StateError
 from qsim_ex.observe import drawn_wires, sampling
 from qsim_ex.placement import index_bits as at
@@ -22,7 +22,7 @@ class Measuring:
     num_wires: int
     _guard: Guard
     _placement: Placement
-    _touched: int  # mask of the wires that may not be |0>
+    _put_back: Callable[[Sequence[int]], None]  # of `Wiring`
     _key: Callable[[int | None], tuple[int, int]]  # of `Questions`: seed and number of a draw
 
     def measure(
@@ -69,7 +69,7 @@ class Measuring:
                 self._placement.scale(when, weight**-0.5, 0.0)
             if mode == "reset":  # only one value of these wires is left, so an X on those at 1 is enough
                 self._placement.layout = at.inverted(self._placement.layout, when.value)
-                self._touched &= ~mask_of(wires)
+                self._put_back(wires)
             return probability
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager, nullcontext
 from functools import partial
 from pathlib import Path
@@ -136,7 +136,7 @@ class StateVector(Wiring, SubStateVectors, Questions, Measuring, MemoryLender):
                     ticker.finish()
             else:
                 self._run(plan, work, ticker.tick)
-            self._touched = program.touched
+            self._touched = program.touched()
             placed.fresh &= ~held
             if in_order:
                 self.canonical()
@@ -250,14 +250,14 @@ class StateVector(Wiring, SubStateVectors, Questions, Measuring, MemoryLender):
     def clone(self) -> Self:
         """Return another state vector in the same state and placement on the same devices. Raises `OutOfMemory`."""
         with self._guard:
-            return self.of(wires.cloned(self._placement), self.where, self.options, self._touched)
+            return self.of(wires.cloned(self._placement), self.where, self.options, partial(int, self._touched))
 
     @classmethod
-    def of(cls, placement: Placement, where: Assignment, options: Options, touched: int) -> Self:
-        """Return the owner of a placement made elsewhere; touched: mask of the wires that may not be in |0>."""
+    def of(cls, placement: Placement, where: Assignment, options: Options, touched: Callable[[], int]) -> Self:
+        """Return the owner of a placement made elsewhere; touched: returns which wires may not be in |0>, as a mask."""
         made = cls.__new__(cls)
         Questions.__init__(made, placement, where, options)
-        made._touched = touched
+        made._find_touched = touched
         made._compared = None
         return made
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import cached_property
 from typing import Literal, Self
 
 from qsim_ex.circuit import check
@@ -25,7 +26,12 @@ class Wiring:
     where: Assignment
     _guard: Guard
     _placement: Placement
-    _touched: int  # mask of the wires that may not be |0>
+    _find_touched: Callable[[], int]
+
+    @cached_property
+    def _touched(self) -> int:
+        """The mask of the wires that may not be |0>, found when it is first needed; work puts another in its place."""
+        return self._find_touched()
 
     def permute(self, wires: Sequence[int]) -> Self:
         """Move amplitudes so that wire ``wires[k]`` is on index bit k and none is inverted; the state is the same."""
@@ -94,6 +100,10 @@ class Wiring:
                 self._become(shrunk(self._placement, wires))
                 self._touched = mask_of(tuple(new for new, wire in enumerate(left) if self._touched >> wire & 1))
         return self
+
+    def _put_back(self, wires: Sequence[int]) -> None:
+        """Note that some wires are |0⟩ again."""
+        self._touched &= ~mask_of(tuple(wires))
 
     def _become(self, placement: Placement) -> None:
         """Take over a placement with another number of wires."""

@@ -5,6 +5,7 @@ Most runs on a CPU read nothing else: native code takes the arrays. `compiled` m
 
 from __future__ import annotations
 
+import ctypes
 from collections.abc import Callable, Hashable
 from functools import cached_property
 from itertools import pairwise
@@ -36,6 +37,8 @@ NAMES = (
     ("end", "i4", 1),
 )
 """The arrays of a compiled plan, in the order of `qx_plan_arrays`: name, type, and integers of a row."""
+
+_NUMBERS = {name: number for number, (name, _, _) in enumerate(NAMES)}
 
 LISTED = (("program", "i8", 9), ("places", "u4", 1), ("incidence", "u8", 1), ("packed", "u4", 1))
 """The arrays of a listed coefficient program, in the order of `qx_plan_listed`: as in `NAMES`."""
@@ -136,9 +139,20 @@ class PlanArrays:
         self.num_operands = num_operands
         self.size = size
         self.staged = False
-        self._program_bytes = program_bytes
-        for (name, _, _), made in zip(NAMES, arrays_at(owner, NAMES, found), strict=True):
-            setattr(self, name, made)
+        self._found, self._program_bytes = found, program_bytes
+
+    def __getattr__(self, name: str) -> NDArray[Any]:
+        """Return an array of `NAMES`, which is made when it is first asked for: a first run reads few of them."""
+        if (number := _NUMBERS.get(name)) is None:
+            raise AttributeError(name)
+        (made,) = arrays_at(self.owner, (NAMES[number],), self._found[2 * number : 2 * number + 2])
+        self.__dict__[name] = made
+        return made
+
+    def bits_of(self, name: str) -> tuple[int, ...]:
+        """Return the index bits in `start` or `end`, without an array of NumPy, which takes ten times as long."""
+        at, count = self._found[2 * _NUMBERS[name] :][:2]
+        return tuple((ctypes.c_int32 * count).from_address(at))
 
     @property
     def bytes(self) -> int:

@@ -390,9 +390,10 @@ QX_EXPORT(plan_free_programs, (qx::Int programs)) {
     return 0;
 }
 
-// Returns a plan's launches; writes the address and the length of each of their arrays, and then three sizes. Returns 0 if
-// they cannot be laid out. programs: 0 if no sweep is interpreted. kernels: the integers of a SweepKernel for each sweep,
-// for which the planner has listed its numbers; null if all are interpreted. setting: the integers of LaunchSetting.
+// Returns a plan's launches; writes where their words, places and `sent` begin, how many are sent, three sizes, and the mask
+// of the kernels that are launched, by their numbers. Returns 0 if they cannot be laid out. programs: 0 if no sweep is
+// interpreted. kernels: the integers of a SweepKernel for each sweep, for which the planner has listed its numbers; null if
+// all are interpreted. setting: the integers of LaunchSetting.
 QX_EXPORT(plan_launches,
           (qx::Int planner, qx::Int programs, const SweepKernel* kernels, const LaunchSetting* setting, qx::Int* out)) {
     return Owned<LaunchArrays>::make([&]() -> LaunchArrays* {
@@ -400,10 +401,26 @@ QX_EXPORT(plan_launches,
         const Planner& plan = Owned<Planner>::at(planner);
         const SweepPrograms none, &found = programs ? Owned<SweepPrograms>::at(programs) : none;
         if (!LaunchWriter(plan, found, kernels, *setting, *made).write()) return nullptr;
-        out = written(out, made->words, made->places, made->sent, made->kernels, made->addresses);
+        *out++ = reinterpret_cast<qx::Int>(made->words.data()), *out++ = reinterpret_cast<qx::Int>(made->places.data());
+        *out++ = reinterpret_cast<qx::Int>(made->sent.data()), *out++ = static_cast<qx::Int>(made->sent.size());
         *out++ = made->room, *out++ = made->constants, *out++ = made->tables;
+        Mask used = 0;
+        for (const qx::Int at : made->kernels) used |= unit(static_cast<int>(made->words[static_cast<std::size_t>(at)]));
+        *out++ = static_cast<qx::Int>(used);
         return made.release();
     });
+}
+
+// Puts what a device calls them into the words of launches: its kernels, by their numbers, and the address of what was sent.
+QX_EXPORT(plan_link_launches, (qx::Int launches, const qx::Int* handles, qx::Int sent)) {
+    LaunchArrays& made = Owned<LaunchArrays>::at(launches);
+    for (const qx::Int at : made.kernels) {
+        qx::Int& word = made.words[static_cast<std::size_t>(at)];
+        word = handles[word];
+    }
+    for (const qx::Int at : made.addresses) made.words[static_cast<std::size_t>(at)] += sent;
+    made.kernels.clear(), made.addresses.clear();
+    return 0;
 }
 
 QX_EXPORT(plan_free_launches, (qx::Int launches)) {

@@ -156,6 +156,13 @@ bool Fuser::run(Piece& piece) {
     return true;
 }
 
+// Whether a piece is a matrix on some bits, in their order.
+bool Fuser::is_on(const Piece& piece, const Bits& bits) const {
+    bool same = dense(piece) && piece.num_mixed == bits.size;
+    for (int k = 0; same && k < bits.size; ++k) same = context_.bit(piece, k) == bits.bit[k];
+    return same;
+}
+
 Fuser::Bits Fuser::bits_of(const Piece& piece) const {
     Bits out{{0, 0}, piece.num_mixed};
     for (int k = 0; k < out.size; ++k) out.bit[k] = context_.bit(piece, k);
@@ -166,7 +173,20 @@ Fuser::Bits Fuser::bits_of(const Piece& piece) const {
 Fuser::Embedding Fuser::embed(const Piece& piece, Index pattern, const Bits& bits) {
     Embedding out;
     int size = 1 << bits.size, inner = piece.size();
+    if (is_on(piece, bits)) {  // as most matrices are
+        out.pattern = pattern;
+        for (int k = 0; k < size * size; ++k) out.entry[k] = static_cast<Index>(2 + k);
+        return out;
+    }
     Interned::Bytes of = context_.patterns[pattern];
+    if (size == 2 && piece.kind == Kind::diagonal && piece.num_reads == 1 && !piece.when.mask) {  // as most phases are
+        Index& known = diagonals_[pattern];
+        if (known == Memo::none) {
+            const char classes[] = {of[0], zero, zero, of[1]};
+            known = context_.patterns.of({classes, sizeof classes});
+        }
+        return {known, {2, 0, 0, 3}};
+    }
     Mask condition = bits.local(piece.when.mask), value = bits.local(piece.when.value);
     Mask mixed = bits.local(piece.mixed.units);
     int at[most_bits] = {0, 0};

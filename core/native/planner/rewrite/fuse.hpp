@@ -65,6 +65,7 @@ class Fuser {
     bool dense(const Piece& piece) const {
         return piece.kind == Kind::mix && !piece.num_reads && !piece.when.mask && piece.num_mixed <= most_bits;
     }
+    bool is_on(const Piece& piece, const Bits& bits) const;
     Bits bits_of(const Piece& piece) const;
     Embedding embed(const Piece& piece, Index pattern, const Bits& bits);
     Trial trial_of(const Piece& piece, const Bits& bits);
@@ -88,6 +89,7 @@ class Fuser {
     std::vector<bool> gone_;
     std::vector<std::vector<Index>> on_bit_;  // for each bit the pieces that touch it, the latest last
     Memo labels_;
+    Memo diagonals_;  // the patterns of one bit's phases as matrices
     std::vector<Embedding> embedded_;
 };
 

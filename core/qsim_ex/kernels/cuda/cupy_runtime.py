@@ -152,9 +152,8 @@ class CupyRuntime:
         """Compile kernels, where needed at the same time, and load them; see `Runtime`."""
         with self._lock:
             missing = [text for text in dict.fromkeys(texts) if text not in self._loaded]
-            if not missing and len(texts) == 1:  # a fixed kernel, which is requested at every call
-                self._loaded.move_to_end(texts[0])
-                return [self._loaded[texts[0]]]
+            if not missing:  # fixed kernels, which are requested at every call
+                return self._found(texts)
         for file in missing:
             if isinstance(file, KernelFile):
                 self.take(file, compilation.kept(file.file))
@@ -166,13 +165,16 @@ class CupyRuntime:
                 with self._lock:
                     self._loaded.setdefault(text, function)
         with self._lock:
-            found = []
-            for one in texts:
-                self._loaded.move_to_end(one)
-                found.append(self._loaded[one])
+            found = self._found(texts)
             while len(self._loaded) > max(KEPT_KERNELS, len(texts)):
                 self._loaded.popitem(last=False)
         return found
+
+    def _found(self, texts: Sequence[KernelId]) -> list[LoadedKernel]:
+        """Return loaded kernels, which are those that were used last from now on."""
+        for one in texts:
+            self._loaded.move_to_end(one)
+        return [self._loaded[one] for one in texts]
 
     def take(self, file: KernelFile, code: bytes) -> None:
         """Load machine code that was read from disk."""

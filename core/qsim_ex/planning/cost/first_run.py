@@ -9,11 +9,11 @@ from typing import NamedTuple
 
 import numpy as np
 
+from qsim_ex.native.library import address, function
 from qsim_ex.planning.cost.rates import H200, Rates
 from qsim_ex.planning.cost.stage_cost import seconds, seconds_beside_copies, stage_costs
 from qsim_ex.planning.cost.step_cost import PERMUTE, PHASE, READING, REGISTER_BLOCK, TABLE
 from qsim_ex.precision import Precision
-from qsim_ex.steps import plan_arrays
 from qsim_ex.steps.plan import Plan
 from qsim_ex.steps.plan_arrays import PlanArrays
 
@@ -60,13 +60,10 @@ def interpreted_longer(arrays: PlanArrays, num_bits: int, rates: Rates) -> float
     That is what the interpreter does for blocks and items beside their arithmetic, as in `first_run`, without making
     objects of a plan's arrays.
     """
-    kind, reads = arrays.items[:, plan_arrays.ITEM_KIND], arrays.items[:, plan_arrays.ITEM_READS]
-    extra = np.choose(kind, [READING * (reads > 0), np.where(reads > 0, TABLE, PHASE), PERMUTE])
-    upto = np.concatenate([[0.0], np.cumsum(extra)])
-    total = 0.0
-    for step in arrays.steps[arrays.steps[:, plan_arrays.KIND] == plan_arrays.SWEEP].tolist():
-        begin, end = step[plan_arrays.BEGIN], step[plan_arrays.END]
-        first, last = arrays.register_blocks[begin][1], arrays.register_blocks[end - 1][2]
-        work = REGISTER_BLOCK * (end - begin) + float(upto[last] - upto[first])
-        total += work * 0.5 ** (step[plan_arrays.FRESH] & ~step[plan_arrays.TILE]).bit_count()
-    return total * 2.0**num_bits / rates.interpreted
+    longer = np.empty(1)
+    function("plan_interpreted")(arrays.handle, address(_EXTRA), address(longer))
+    return float(longer[0]) * 2.0**num_bits / rates.interpreted
+
+
+_EXTRA = np.array([REGISTER_BLOCK, TABLE, PHASE, PERMUTE, READING])
+"""What counts beside arithmetic, in the order of core/native/planner/tiles/interpreted.cpp."""

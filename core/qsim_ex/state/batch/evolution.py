@@ -64,7 +64,7 @@ class BatchedWork:
             if new:
                 states.layout = at.begun_as(states.layout, plan.start)
             self._run(plan, bound, cancel)
-            self._touched = program.touched
+            self._touched = program.touched()
         return self
 
     def _bound(self, circuit: Circuit, operands: Bindings | ArrayLike | None) -> Bindings:

@@ -242,9 +242,9 @@ class BatchedStateVector(BatchedWork, BatchedQuestions, MemoryLender):
     def row(self, row: int) -> StateVector:
         """Return a copy of one state, in memory of its own."""
         with self.take([row]) as one:
-            states = one._states
+            states, touched = one._states, self._touched
             placed = Single(states.device, states._buffer, states.layout, states.fresh)
-            return StateVector.of(placed, one.where, self.options, self._touched)
+            return StateVector.of(placed, one.where, self.options, lambda: touched)
 
     def _release(self) -> None:
         self._states.release()

@@ -5,18 +5,14 @@
 
 from __future__ import annotations
 
-import numpy as np
-from numpy.typing import NDArray
-
-from qsim_ex.native.library import address, function
+from qsim_ex.native.library import function
 
 
 class RunWords:
-    """The words and places of a plan, as the native code reads them."""
+    """The words and places of a plan, as the native code reads them, in memory that others keep."""
 
-    def __init__(self, words: NDArray[np.int64], places: NDArray[np.int32]) -> None:
-        self._kept = words, places
-        self._at = address(words), address(places)
+    def __init__(self, words: int, places: int) -> None:
+        self._at = words, places
         self._call = function("enqueue")
 
     def __call__(

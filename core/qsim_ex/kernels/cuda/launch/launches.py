@@ -27,16 +27,17 @@ KEPT = 1 << 21
 class LaunchList:
     """A plan's coefficient program and all its launches, for any operands.
 
-    words, places: as core/native/kernels/run_words.hpp says. kept: objects whose memory the words point to, and
-    kernels, which a runtime unloads when nobody holds them. room: the bytes of a run's room; constants: where in it, in
-    reals, 0, 1 and −1 are. tables: the count of numbers of type `real` that are made on the device.
+    words, places: the addresses of those that core/native/kernels/run_words.hpp tells of. kept: objects whose memory
+    these are in or point to, and kernels, which a runtime unloads when nobody holds them. room: the bytes of a run's
+    room; constants: where in it, in reals, 0, 1 and −1 are. tables: the count of numbers of type `real` that are made
+    on the device.
     """
 
     def __init__(
         self,
         runtime: Runtime,
-        words: NDArray[np.int64],
-        places: NDArray[np.int32],
+        words: int,
+        places: int,
         kept: Sequence[object],
         room: int,
         constants: int,

@@ -8,10 +8,12 @@ same way, with the data of their kernels in place of programs.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cache
 
 import numpy as np
 from numpy.typing import NDArray
 
+from qsim_ex.circuit.ops import wires_of
 from qsim_ex.kernels.cuda.fixed import fixed
 from qsim_ex.kernels.cuda.interpret import interpreter
 from qsim_ex.kernels.cuda.interpret.programs import SweepPrograms, plan_programs
@@ -21,10 +23,7 @@ from qsim_ex.kernels.cuda.runtime import KernelText, LoadedKernel, Runtime
 from qsim_ex.kernels.cuda.sweep_launch import CompiledSweep
 from qsim_ex.native.library import address, function
 from qsim_ex.precision import Precision
-from qsim_ex.steps.plan_arrays import PlanArrays, arrays_at
-
-_ARRAYS = (("words", "i8", 1), ("places", "i4", 1), ("sent", "u4", 1), ("kernels", "i8", 1), ("addresses", "i8", 1))
-"""The arrays of `qx_plan_launches`: name, type, integers of a row; the last two say where in `words` those stand."""
+from qsim_ex.steps.plan_arrays import Memory, PlanArrays
 
 
 def laid_out(
@@ -42,7 +41,7 @@ def laid_out(
     limits = [most for _, most in BY_VALUE]
     sizes = num_bits, precision.storage.real_bytes, runtime.room
     given = np.array([*sizes, *few, *many, *limits], dtype=np.int64)
-    out = np.empty(2 * len(_ARRAYS) + 3, dtype=np.int64)
+    out = np.empty(8, dtype=np.int64)
     if any(kernels):
         plan.owner.listed()  # which native code reads then, so that each number is made when it is needed
     programs = None if all(kernels) else plan_programs(plan, precision, runtime.tensor, True)
@@ -52,16 +51,14 @@ def laid_out(
     if not handle:
         return None
     owner = _KeptLaunches(handle, plan, programs)
-    *found, room, constants, tables = out.tolist()
-    words, places, sent, numbered, addresses = arrays_at(owner, _ARRAYS, found)
-    used = sorted({*words[numbered].tolist()})
+    words, places, sent, size, room, constants, tables, mask = out.tolist()
+    used = wires_of(mask)
     functions = runtime.kernels([_text(number, precision) for number in used])
-    handles = np.zeros(max(used, default=0) + 1, dtype=np.int64)
-    handles[used] = [runtime.handle(kernel) for kernel in functions]
-    words[numbered] = handles[words[numbered]]
-    on_device = runtime.upload(sent) if len(sent) else None
-    if on_device is not None:
-        words[addresses] += runtime.address(on_device)
+    handles = np.zeros(mask.bit_length(), dtype=np.int64)
+    for number, one in zip(used, functions, strict=True):
+        handles[number] = runtime.handle(one)
+    on_device = runtime.upload(Memory(owner, sent, size, "u4").array()) if size else None
+    function("plan_link_launches")(handle, address(handles), 0 if on_device is None else runtime.address(on_device))
     kept = [owner, on_device, *functions, *_functions(kernels)]
     return LaunchList(runtime, words, places, kept, room, constants, tables, precision.storage.real.type)
 
@@ -81,6 +78,7 @@ def _functions(kernels: Sequence[CompiledSweep | None]) -> list[LoadedKernel]:
     return [sweep.function for sweep in kernels if sweep is not None]
 
 
+@cache
 def _text(number: int, precision: Precision) -> KernelText:
     """Return a kernel by its number in native code: RunKernel of planner/encode/launches.hpp."""
     fixed_kernels: dict[int, str] = {0: "basis", 4: "scale"} | {5 + k: name for k, (name, _) in enumerate(BY_VALUE)}
