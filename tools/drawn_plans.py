@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
+from functools import lru_cache
 from typing import Any
 from unittest.mock import patch
 
@@ -51,6 +52,12 @@ _LETTERS = "01-ric"
 
 def case(number: int) -> tuple[Circuit, dict[str, Any]]:
     """Return a circuit, and the arguments of `make_plan` beside its instructions."""
+    circuit, given = _drawn(number)
+    return circuit, {**given}
+
+
+@lru_cache(maxsize=64)  # a case is asked for again by its plans, with and without each rule
+def _drawn(number: int) -> tuple[Circuit, dict[str, Any]]:
     rng = np.random.default_rng(number)
     long = number % 25 == 24
     wide = long or rng.random() < 0.2

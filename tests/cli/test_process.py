@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 from support.command_line import REAL
-from support.paths import DATA
+from support.paths import DATA, TESTS
 
 from qsim_ex.cli.report import INTERRUPTED, NOT_POSSIBLE, PIPE_CLOSED
 
@@ -44,7 +44,14 @@ frontend = Slow()
 def environment(tmp_path: Path) -> dict[str, str]:
     """This checkout, its frontends, and one that never comes to an end."""
     (tmp_path / "slow_frontend.py").write_text(SLOW)
-    return {**ENVIRONMENT, "PYTHONPATH": f"{os.environ['PYTHONPATH']}{os.pathsep}{tmp_path}"}
+    return {**ENVIRONMENT, "PYTHONPATH": os.pathsep.join([os.environ["PYTHONPATH"], str(TESTS), str(tmp_path)])}
+
+
+@pytest.fixture
+def alone(environment: dict[str, str], tmp_path: Path) -> dict[str, str]:
+    """The same with no frontend of a framework, which takes a second to import, and with a file that another reads."""
+    (tmp_path / "some.flip").write_text("0 1")
+    return {**environment, "QSIM_EX_FRONTENDS": "flips=support.frontends:flips,slow=slow_frontend:frontend"}
 
 
 def started(environment, *arguments):
@@ -76,10 +83,10 @@ def test_exit_code_of_a_refusal(environment):
     assert ended.stdout == ""
 
 
-def test_interrupt(environment, tmp_path):
+def test_interrupt(alone, tmp_path):
     """Ctrl-C in deaf work ends the process within a second, with one line and code 130."""
     path = tmp_path / "long.slow"
-    with started(environment, "run", path) as process:
+    with started(alone, "run", path) as process:
         while not path.exists():
             assert process.poll() is None, process.communicate()
             time.sleep(0.02)
@@ -108,13 +115,13 @@ def test_interrupt_of_a_run(environment, tmp_path):
     assert err == "qsim-ex: interrupted; nothing was kept.\n"
 
 
-def test_closed_pipe(environment):
+def test_closed_pipe(alone, tmp_path):
     """A reader that has seen enough, such as `head`, causes no traceback."""
     reading, writing = os.pipe()
     os.close(reading)
     ended = subprocess.run(
-        [*COMMAND, "explain", str(DATA / "bell3.qasm"), "--device", "cpu"],
-        env=environment,
+        [*COMMAND, "explain", str(tmp_path / "some.flip"), "--device", "cpu"],
+        env=alone,
         stdout=writing,
         stderr=subprocess.PIPE,
         text=True,
@@ -137,15 +144,16 @@ def test_help_is_quick(environment):
         assert f"'{heavy}'" not in loaded
 
 
-def test_colours_are_for_terminals(environment):
+def test_colours_are_for_terminals(alone, tmp_path):
     """A terminal gets colours, a file none."""
     seen = bytearray()
-    plain = run(environment, "run", DATA / "bell2.qasm", "--shots", "10", "--device", "cpu")
+    words = ("run", str(tmp_path / "some.flip"), "--shots", "10", "--device", "cpu")
+    plain = run(alone, *words)
     assert "\x1b[" not in plain.stdout
     parent, child = pty.openpty()
     with subprocess.Popen(
-        [*COMMAND, "run", str(DATA / "bell2.qasm"), "--shots", "10", "--device", "cpu"],
-        env={**environment, "TERM": "xterm-256color"},
+        [*COMMAND, *words],
+        env={**alone, "TERM": "xterm-256color"},
         stdout=child,
         stderr=child,
     ) as process:

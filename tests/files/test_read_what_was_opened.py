@@ -145,9 +145,9 @@ def stopped(path: Path, seed: int, layers: int = 6) -> Any:
 
     options: dict[str, Any] = {"device": "cpu", "device_wires": 5, "checkpoint": path}
     with pytest.raises(KeyboardInterrupt):
-        Simulator(progress=progress, checkpoint_every=0, **options).run(circuit, shots=20, seed=seed)
+        Simulator(progress=progress, checkpoint_every=0, **options).run(circuit, shots=4, seed=seed)
     assert path.exists()
-    return lambda: Simulator(**options).run(circuit, shots=20)
+    return lambda: Simulator(**options).run(circuit, shots=4)
 
 
 def test_a_checkpoint_is_read_from_the_file_that_was_opened(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

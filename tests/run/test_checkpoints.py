@@ -26,7 +26,7 @@ from qsim_ex.files import saved_state
 from qsim_ex.options import Progress
 from qsim_ex.placement.single import Single
 
-WIRES = 9
+WIRES = 8
 
 
 @pytest.fixture(autouse=True)
@@ -228,7 +228,7 @@ def test_what_is_no_checkpoint_is_refused(tmp_path: Path) -> None:
     """A damaged checkpoint, and a saved state, are refused."""
     path = tmp_path / "run"
     with pytest.raises(KeyboardInterrupt):
-        run(path, "single", circuit(), seed=7, progress=stop_after(8))
+        run(path, "single", circuit(), seed=7, progress=stop_after(5))
     data = bytearray(path.read_bytes())
     data[-100] ^= 1
     path.write_bytes(data)

@@ -81,7 +81,7 @@ def test_a_run_goes_on_with_the_same_result(tmp_path: Path, case: str, where: st
     """A stopped run continues without a seed, does only what is left, and ends as if it had not been stopped."""
     made, asked = CASES[case]
     path, told = tmp_path / "run", []
-    whole = run(made, where, seeds=7, checkpoint=tmp_path / "other", **asked)
+    whole = run(made, where, seeds=7, **asked)
     with pytest.raises(KeyboardInterrupt):
         run(made, where, seeds=7, checkpoint=path, progress=stop_at(part), **asked)
     left = list(tmp_path.iterdir())

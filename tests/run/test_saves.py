@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -37,10 +38,10 @@ def arguments(what: What) -> dict[str, Any]:
     }
 
 
-STATE_KINDS = [what for what, row in SAVE_KINDS.items() if not (row.gates_only or row.method)]
+STATE_KINDS = tuple(what for what, row in SAVE_KINDS.items() if not (row.gates_only or row.method))
 
 
-def save_all(builder: CircuitBuilder, point: str = "", kinds: list[What] = STATE_KINDS) -> CircuitBuilder:
+def save_all(builder: CircuitBuilder, point: str = "", kinds: tuple[What, ...] = STATE_KINDS) -> CircuitBuilder:
     """Save every kind in every way."""
     for what in kinds:
         for how in SAVE_KINDS[what].hows:
@@ -95,10 +96,14 @@ POINTS: dict[str, Callable[[CircuitBuilder], CircuitBuilder]] = {
 }
 
 
-def circuit(point: str, kinds: list[What] = STATE_KINDS) -> Circuit:
+@cache
+def circuit(point: str, kinds: tuple[What, ...] = STATE_KINDS) -> Circuit:
     """All saves at a point, gates after it, and measurements at the end."""
     builder = save_all(POINTS[point](CircuitBuilder(WIRES, 10)), "", kinds)
     return gates(builder, 1).measure([0, 4], [0, 4]).build()
+
+
+ways_to = cache(saves_by_definition.ways_to)
 
 
 @pytest.fixture(autouse=True)
@@ -126,7 +131,7 @@ def close(found: Any, expected: Any, tolerance: float = 1e-10) -> None:
 def check_each(made: Circuit, result: Result, tolerance: float = 1e-10) -> None:
     """The value of every shot is that of a way with its bits, and all other subtypes follow from those."""
     saves = {i.label: i for i in made.instructions if isinstance(i, Save)}
-    ways = saves_by_definition.ways_to(made, "wide")  # all saves are at one point
+    ways = ways_to(made, "wide")  # all saves are at one point
     for what in dict.fromkeys(save.what for save in saves.values()):
         save = saves[f"{what} list"]
         each, grouped = result.saved[f"{what} list"], result.saved[f"{what} c_list"]
@@ -163,7 +168,7 @@ def test_values_are_those_of_the_definition(point: str, deployment: str) -> None
     """Without random outcomes every kind in every subtype is the value of the one state, in every placement."""
     made = circuit(point)
     result = run(made, deployment)
-    (way,) = saves_by_definition.ways_to(made, "wide")  # all saves are at one point
+    (way,) = ways_to(made, "wide")  # all saves are at one point
     for save in (i for i in made.instructions if isinstance(i, Save)):
         value = saves_by_definition.saved_value(save, way.psi)
         value = value[None] if "list" in save.how else value
@@ -181,9 +186,9 @@ def test_values_of_shots_are_those_of_ways_with_their_bits(point: str, deploymen
 @pytest.mark.parametrize("point", ["measured", "noisy", "set"])
 def test_means_are_those_of_the_density_matrix(point: str) -> None:
     """Means over many shots are those of all ways, within what chance allows."""
-    made, shots = circuit(point, ["probabilities", "expectation_value", "density_matrix"]), 3000
+    made, shots = circuit(point, ("probabilities", "expectation_value", "density_matrix")), 3000
     result = run(made, shots=shots)
-    ways = saves_by_definition.ways_to(made, "wide")
+    ways = ways_to(made, "wide")
     for save in (i for i in made.instructions if isinstance(i, Save) and i.how in ("average", "c_average")):
         for key, value in result.saved[save.label].items() if save.by_memory else [(None, result.saved[save.label])]:
             mine = [way for way in ways if key in (None, way.bits)]
@@ -363,7 +368,7 @@ def test_memory_is_checked_first() -> None:
 def test_a_stopped_run_ends_with_the_same_values(tmp_path: Path, point: str, deployment: str, part: float) -> None:
     """A run that was stopped goes on and counts every shot once: all values are those of an undisturbed run."""
     made = circuit(point)
-    whole = run(made, deployment, shots=20)
+    whole = run(made, deployment, shots=8)
 
     def stop(done: int, total: int) -> None:
         if done >= part * total:
@@ -371,8 +376,8 @@ def test_a_stopped_run_ends_with_the_same_values(tmp_path: Path, point: str, dep
 
     kept = {"checkpoint": tmp_path / "run", "checkpoint_every": 0}
     with pytest.raises(KeyboardInterrupt):
-        run(made, deployment, shots=20, progress=stop, **kept)
-    again = run(made, deployment, shots=20, **kept)
+        run(made, deployment, shots=8, progress=stop, **kept)
+    again = run(made, deployment, shots=8, **kept)
     assert np.array_equal(again.packed, whole.packed)
     for label, value in whole.saved.items():
         close(again.saved[label], value)

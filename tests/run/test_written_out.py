@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -43,9 +44,16 @@ def with_end(gates: Circuit, measured: bool = False, saves: bool = False) -> Cir
     return Circuit.of_structure(whole, gates.operands)
 
 
+@cache
 def gates(name: str) -> Circuit:
     """Return a family of the benchmarks in the gates of a machine."""
     return transpiled(FAMILIES[name](N), N, ("rz", "sx", "x", "cz"), 1)
+
+
+@cache
+def state_of(name: str) -> np.ndarray:
+    """Return the state of these gates by definition."""
+    return reference.simulate(gates(name))
 
 
 @pytest.mark.parametrize(("name", "where"), [("uccsd", "single"), *(("hubbard", where) for where in ON_CPU)])
@@ -53,7 +61,7 @@ def test_what_is_written_out_has_the_answers_of_the_circuit(name: str, where: st
     """Saved states, shots of a seed and means are those of the circuit, in every placement, and results tell it."""
     hold(**WRITTEN)
     made, simulator = gates(name), Simulator(device="cpu", precision="double", **ON_CPU[where].options)
-    psi = reference.simulate(made)
+    psi = state_of(name)
     found = simulator.run(with_end(made, saves=True))
     assert found.provenance.facts["written"] == "as Pauli rotations"
     np.testing.assert_allclose(found.saved["psi"], psi, atol=2e-12)
@@ -244,11 +252,18 @@ def several(circuit: Circuit, count: int) -> Circuit:
 SOME = PauliSum.from_labels({"XYZIIZZX": 0.7, "IZZXIIII": -1.2})
 
 
+@cache
+def three() -> tuple[Circuit, list[np.ndarray]]:
+    """Return a circuit with three bindings, and its states by definition."""
+    made = several(gates("ucc"), 3)
+    return made, [reference.simulate(Circuit.of_structure(made.structure, one[None])) for one in made.operands]
+
+
 @pytest.mark.parametrize("where", ON_CPU)
 def test_many_bindings_run_what_is_written_for_all(where: str, hold: Hold) -> None:
     """A batch has the states, means and shots of its seeds that it has as it came, in every placement."""
     simulator = Simulator(device="cpu", precision="double", **ON_CPU[where].options)
-    made = several(gates("ucc"), 3)
+    made, expected = three()
     found = []
     for percent in (WRITTEN["written_percent"], 0):
         hold(**(WRITTEN | {"written_percent": percent}))
@@ -259,9 +274,8 @@ def test_many_bindings_run_what_is_written_for_all(where: str, hold: Hold) -> No
     assert not [one for one in found[1] if "written" in one.provenance.facts]
     assert np.array_equal(shots.packed, plain_shots.packed)
     np.testing.assert_allclose(means.values, plain_means.values, atol=2e-12)
-    for k, binding in enumerate(made.operands):
-        expected = reference.simulate(Circuit.of_structure(made.structure, binding[None]))
-        np.testing.assert_allclose(shots[k].saved["psi"], expected, atol=2e-12)
+    for k, psi in enumerate(expected):
+        np.testing.assert_allclose(shots[k].saved["psi"], psi, atol=2e-12)
 
 
 def written(circuit: Circuit, **options: bool) -> str | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -36,8 +37,7 @@ def fault_of(plan: Plan, circuit: Circuit, given: dict[str, Any], numbers: Itera
         return str(error)
     if plan.num_wires > MOST_WIRES:
         return ""
-    psi = _before(circuit, given)
-    expected = reference.simulate(circuit, psi)
+    psi, expected = _by_definition(circuit, given["start"], given["fresh"])
     try:
         found = literal_executor.run(plan, numbers or bind(plan, circuit.operands), stored(psi, plan.start))
     except (AssertionError, IndexError, ValueError) as error:  # an executor that has to read or write nowhere
@@ -46,14 +46,15 @@ def fault_of(plan: Plan, circuit: Circuit, given: dict[str, Any], numbers: Itera
     return "" if off <= NEAR * max(1.0, float(np.linalg.norm(expected))) else f"amplitudes are off by {off}"
 
 
-def _before(circuit: Circuit, given: dict[str, Any]) -> np.ndarray:
-    """A drawn state in wire order whose fresh index bits and whose wires that are initialised are 0."""
-    wires, start = given["num_wires"], given["start"]
-    psi = random_state(wires)
+@lru_cache(maxsize=64)  # a circuit is planned with and without each rule
+def _by_definition(circuit: Circuit, start: Layout, fresh: int) -> tuple[np.ndarray, np.ndarray]:
+    """A drawn state in wire order, 0 at fresh index bits and at wires that are initialised; and the circuit's on it."""
+    psi = random_state(circuit.num_qubits)
     values = np.arange(psi.size)
     zero = sum(1 << wire for i in circuit.instructions if isinstance(i, Initialize) for wire in i.wires)
-    psi[(_places(start, psi.size) & given["fresh"] != 0) | (values & zero != 0)] = 0
-    return psi / np.linalg.norm(psi)
+    psi[(_places(start, psi.size) & fresh != 0) | (values & zero != 0)] = 0
+    psi /= np.linalg.norm(psi)
+    return psi, reference.simulate(circuit, psi)
 
 
 def _places(layout: Layout, size: int) -> np.ndarray:

@@ -8,7 +8,8 @@ Slow on purpose.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any, assert_never
+from functools import lru_cache
+from typing import Any, NamedTuple, assert_never
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
@@ -296,11 +297,48 @@ def entries(
     if reads:
         assert len(given) == len(pattern)
         return given
+    known, numbered = known_entries(pattern)
+    assert len(given) == np.count_nonzero(numbered), "a pattern has one number for each of its places"
+    filled = known.copy()
+    filled[numbered] = given
+    return filled
+
+
+@lru_cache(maxsize=1024)
+def known_entries(pattern: bytes) -> tuple[NDArray[np.complex128], NDArray[np.bool_]]:
+    """What a pattern says of its entries, 0 where it does not; and which of them are given as numbers."""
     known = {Entry.ZERO: 0, Entry.ONE: 1, Entry.MINUS_ONE: -1}
-    following = iter(given)
-    filled = [next(following) if Entry(e) in NUMBERED else known[Entry(e)] for e in pattern]
-    assert next(following, None) is None, "more numbers than the pattern has places"
-    return np.array(filled, dtype=np.complex128)
+    kinds = [Entry(e) for e in pattern]
+    return np.array([known.get(e, 0) for e in kinds], dtype=np.complex128), np.array([e in NUMBERED for e in kinds])
+
+
+class Places(NamedTuple):
+    """Where a condition holds: places in the buffer, and for each its block, its row, and the places of all columns."""
+
+    inside: Index
+    block: Index
+    row: Index
+    columns: tuple[Index, ...]
+
+
+def places(index: Index, bits: tuple[int, ...], reads: tuple[int, ...], when: When) -> Places:
+    """Where a matrix on `bits` acts; those of small buffers are kept, since tests ask for the same again and again."""
+    ask = _kept_places if len(index) <= MOST_KEPT else _kept_places.__wrapped__
+    return ask(len(index), int(index[0]), bits, reads, when)
+
+
+MOST_KEPT = 512
+"""Amplitudes of a buffer whose places are kept: at most 60 MB in all."""
+
+
+@lru_cache(maxsize=2048)
+def _kept_places(size: int, first: int, bits: tuple[int, ...], reads: tuple[int, ...], when: When) -> Places:
+    inside = chosen(np.arange(first, first + size, dtype=np.int64), when)
+    block = np.zeros_like(inside)
+    for k, mask in enumerate(reads):
+        block |= parity(inside & mask) << k
+    columns = tuple(replace(inside, bits, c) & size - 1 for c in range(1 << len(bits)))
+    return Places(inside & size - 1, block, extract(inside, bits), columns)
 
 
 def mix(
@@ -314,15 +352,9 @@ def mix(
     """new[i] = Σ_c M[block(i), row(i), c]·old[i with `bits` set to c] where `when` holds."""
     size = 1 << len(bits)
     matrix = flat.reshape(1 << len(reads), size, size)
-    inside = chosen(index, when)
-    block = np.zeros_like(inside)
-    for k, mask in enumerate(reads):
-        block |= parity(inside & mask) << k
-    row = extract(inside, bits)
+    at = places(index, bits, reads, when)
     out = psi.copy()
-    out[local(inside, psi)] = sum(
-        matrix[block, row, c] * psi[local(replace(inside, bits, c), psi)] for c in range(size)
-    )
+    out[at.inside] = sum(matrix[at.block, at.row, c] * psi[column] for c, column in enumerate(at.columns))
     return out
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 import numpy as np
 import pytest
 from contract.batches import BatchContract, family, planned, random_rows, run, run_plain
@@ -35,14 +37,20 @@ class TestCpu(BatchContract):
         return CpuDevice(2)
 
 
-@pytest.mark.parametrize("dtype", DTYPES)
+@cache
+def thousand(name):
+    """A circuit, and its numbers with a thousand seeds."""
+    made = [family(name, 6, seed) for seed in range(1000)]
+    return made[0], np.concatenate([circuit.operands for circuit in made])
+
+
 @pytest.mark.parametrize("name", ["su2", "brick", "qft"])
+@pytest.mark.parametrize("dtype", DTYPES)
 def test_a_thousand_rows(name, dtype):
     """Each of many rows is bit for bit what it is as a state alone, with any number of threads."""
     n, rows = 6, 1000
-    made = [family(name, n, seed) for seed in range(rows)]
-    operands = np.concatenate([circuit.operands for circuit in made])
-    plan = planned(made[0], CpuDevice(1).shape(dtype))
+    made, operands = thousand(name)
+    plan = planned(made, CpuDevice(1).shape(dtype))
     found = run(CpuDevice(2), plan, operands, dtype, rows)
     assert np.array_equal(run(CpuDevice(1), plan, operands, dtype, rows), found)
     for row in (0, 1, 499, 999):
