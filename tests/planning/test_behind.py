@@ -11,7 +11,7 @@ from benchmarks.forms import transpiled
 from qsim_ex import reference
 from qsim_ex.circuit.builder import CircuitBuilder
 from qsim_ex.circuit.observables import PauliString, PauliSum
-from qsim_ex.circuit.ops import Op
+from qsim_ex.circuit.ops import ALWAYS, Op
 from qsim_ex.planning.behind import before
 from qsim_ex.planning.written.out import written_out
 from tools.golden_counts import FAMILIES
@@ -32,24 +32,38 @@ def matrix(one: PauliSum) -> np.ndarray:
     return total
 
 
+PHASES = {"s": 1j, "sdg": -1j, "z": -1 + 0j}
+GATES = st.sampled_from(["h", *PHASES, "x", "cx", "cz", "swap"])
+
+
+def gate_of(name: str, wires: list[int], parity: int) -> tuple[Op, np.ndarray]:
+    """Return a gate with its matrix; S, S† and Z of a parity if there is one, by definition."""
+    builder = CircuitBuilder(N)
+    builder.gate(name, wires[: 2 if name in ("cx", "cz", "swap") else 1])
+    circuit = builder.build()
+    (op,) = circuit.instructions
+    assert isinstance(op, Op)
+    if name in PHASES and parity.bit_count() > 1:
+        odd = np.bitwise_count(np.arange(1 << N) & parity) & 1
+        return op._replace(reads=(parity,), when=ALWAYS), np.diag(PHASES[name] ** odd)
+    return op, np.stack([reference.simulate(circuit, column) for column in np.eye(1 << N, dtype=complex)], axis=1)
+
+
 @given(
-    st.lists(
-        st.tuples(st.sampled_from(["h", "s", "sdg", "x", "z", "cx", "cz", "swap"]), st.permutations(range(N))),
-        max_size=9,
-    ),
+    st.lists(st.tuples(GATES, st.permutations(range(N)), MASKS), max_size=9),
     st.lists(st.builds(PauliString, MASKS, MASKS, st.sampled_from([1.0, -2.5])), min_size=1, max_size=4),
 )
 def test_an_observable_before_gates_is_theirs_behind_them(
-    drawn: list[tuple[str, list[int]]], terms: list[PauliString]
+    drawn: list[tuple[str, list[int], int]], terms: list[PauliString]
 ) -> None:
-    """C†PC, as matrices, for drawn gates of all kinds on drawn wires, signs included."""
-    builder = CircuitBuilder(N)
-    for name, wires in drawn:
-        builder.gate(name, wires[: 2 if name in ("cx", "cz", "swap") else 1])
-    circuit = builder.build()
-    of = np.stack([reference.simulate(circuit, column) for column in np.eye(1 << N, dtype=complex)], axis=1)
+    """C†PC, as matrices, for drawn gates of all kinds on drawn wires, and phases of drawn parities, signs included."""
+    gates, of = [], np.eye(1 << N, dtype=complex)
+    for one in drawn:
+        gate, own = gate_of(*one)
+        gates.append(gate)
+        of = own @ of
     asked = PauliSum(tuple(terms))
-    (found,) = before(tuple(one for one in circuit.instructions if isinstance(one, Op)), (asked,))
+    (found,) = before(tuple(gates), (asked,))
     np.testing.assert_allclose(matrix(found), of.conj().T @ matrix(asked) @ of, atol=1e-12)
 
 

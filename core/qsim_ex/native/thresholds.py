@@ -67,6 +67,8 @@ class Native:
         half of that for a change; 0 stands for no limit.
     clustered_percent: how much of the gates on several wires has to be part of clusters, if these are written.
     clustered_entries: what may be looked at for clusters in a first run, for each of its microseconds.
+    phase_pairs: the most CZ for each parity that stay as they are; more phases side by side are those of parities, of
+        which a table reads ten, too.
     """
 
     window: int = 1024
@@ -112,3 +114,4 @@ class Native:
     change_microseconds: int = 8
     clustered_percent: int = 25
     clustered_entries: int = 75
+    phase_pairs: int = 2

@@ -25,23 +25,17 @@ class _Strings:
         self.x, self.z, self.negative = x, z, np.zeros(len(x), dtype=np.int64)
 
     def pass_gate(self, gate: Op) -> None:
-        """Replace each string P by G†PG for a gate H, S, S†, X, Z, CX, CZ or SWAP."""
+        """Replace each string P by G†PG for a gate H, S, S†, X, Z, CX, CZ or SWAP, or S, S† or Z of a parity."""
         wires = (*wires_of(gate.when.mask), *gate.mixes, *(wire for mask in gate.reads for wire in wires_of(mask)))
         x, z = ([of >> wire & 1 for wire in wires] for of in (self.x, self.z))
         match gate.name:
             case "h":
                 self.negative ^= x[0] & z[0]
                 self._flip(wires[0], x[0] ^ z[0], x[0] ^ z[0])
-            case "s":
-                self.negative ^= x[0] & ~z[0]
-                self._flip(wires[0], 0, x[0])
-            case "sdg":
-                self.negative ^= x[0] & z[0]
-                self._flip(wires[0], 0, x[0])
+            case "s" | "sdg" | "z":
+                self._turn(gate.reads[0] if gate.reads else gate.when.mask, {"s": -1, "sdg": 1, "z": 2}[gate.name])
             case "x":
                 self.negative ^= z[0]
-            case "z":
-                self.negative ^= x[0]
             case "cx":
                 self.negative ^= x[0] & z[1] & ~(x[1] ^ z[0])
                 self._flip(wires[1], x[0], 0)
@@ -56,6 +50,13 @@ class _Strings:
             case other:
                 raise AssertionError(f"{other} is none of the gates of which Clifford operators are written")
 
+    def _turn(self, parity: int, power: int) -> None:
+        """Pass a phase of a parity: strings that do not commute with its Z string are multiplied by it and i^power."""
+        odd, z = np.bitwise_count(self.x & parity).astype(np.int64) & 1, self.z
+        self.z = z ^ (odd * parity if power & 1 else 0)
+        power_of_each = odd * power + np.bitwise_count(self.x & z).astype(np.int64) - np.bitwise_count(self.x & self.z)
+        self.negative ^= power_of_each >> 1 & 1
+
     def _flip(self, wire: int, x: Masks | int, z: Masks | int) -> None:
         self.x = self.x ^ (x << wire)
         self.z = self.z ^ (z << wire)
@@ -65,7 +66,7 @@ class _Strings:
 def before(gates: tuple[Op, ...], observables: tuple[PauliSum, ...]) -> tuple[PauliSum, ...]:
     """Return observables whose values before some gates are those of the given ones behind them.
 
-    gates: H, S, S†, X, Z, CX, CZ and SWAP on at most 62 wires, in order.
+    gates: H, S, S†, X, Z, CX, CZ and SWAP, and S, S† and Z of parities, on at most 62 wires, in order.
     """
     terms = [term for one in observables for term in one.terms]
     found = _Strings(*(np.array([getattr(term, name) for term in terms], dtype=np.int64) for name in ("x", "z")))

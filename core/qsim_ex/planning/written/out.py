@@ -241,9 +241,9 @@ def _parts(
 
 
 def _eighths(gates: Integers, angles: NDArray[np.float64], varies: NDArray[np.bool_]) -> Integers:
-    """Return for each gate that is a phase of a parity by an odd multiple of π/4 that multiple, modulo 8; else 0."""
+    """Return for each gate that is a phase of a parity by a known multiple of π/4 that multiple, modulo 8; else 0."""
     turns = angles / (np.pi / 4)
     near = np.rint(turns).astype(np.int64)
     known = (gates[:, 0] == ROTATION) & (gates[:, 2] == 0) & ~varies & (np.abs(turns - near) < TOLERANCE)
-    found: Integers = np.where(known & (near % 2 == 1), near % 8, 0)
+    found: Integers = np.where(known, near % 8, 0)
     return found

@@ -18,7 +18,7 @@ from qsim_ex.planning.written.rotations import RotationPart
 
 _GATES = ("h", "s", "sdg", "x", "z", "cx", "cz", "swap")
 _ON_TWO = ("cx", "cz", "swap")
-_EIGHTHS = ("t", "p_3_eighths", "p_5_eighths", "tdg")
+_EIGHTHS = ("t", "s", "p_3_eighths", "z", "p_5_eighths", "sdg", "tdg")
 _AT_ONCE = 256
 """Gates between two looks whether anybody still wants their structure."""
 
@@ -48,8 +48,8 @@ def constants() -> Complex:
 
 @lru_cache(maxsize=1 << 10)
 def _eighth(turns: int, mask: int) -> Op:
-    """Return the phase of a parity by an odd number of eighth turns, which is known to the planner."""
-    number = turns // 2
+    """Return the phase of a parity by some eighth turns, which is known to the planner."""
+    number = turns - 1
     model = cast(Op, _models().instructions[ROTATION + 1 + number])
     if mask.bit_count() == 1:
         return model._replace(when=When(mask, mask))
