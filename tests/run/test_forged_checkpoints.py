@@ -85,7 +85,7 @@ def stopping(at: int) -> Callable[[int, int], None]:
 def state_kind(at: int, near: tuple[int, ...] = (4,)) -> Kind:
     """A state in progress; near: the wires near a device in each of the runs that were stopped."""
     made = measured(CircuitBuilder(WIRES, WIRES)).measure(range(WIRES), range(WIRES)).build()
-    asked: dict[str, Any] = {"shots": 9, "seeds": [3, 4], "bindings": np.repeat(made.operands, 2, axis=0)}
+    asked: dict[str, Any] = {"shots": 3, "seeds": [3, 4], "bindings": np.repeat(made.operands, 2, axis=0)}
 
     def stop(path: Path) -> None:
         for wires in near:
@@ -117,7 +117,7 @@ SUMS = [PauliSum((PauliString(0, 1),))]
 STATES = {
     "a state on its way": state_kind(30),
     "a state of the second binding": state_kind(200),
-    "a state that was divided otherwise before": state_kind(30, (5, 4, 5)),
+    "a state that was divided otherwise before": state_kind(20, (5, 4, 5)),
 }
 RESULTS = {
     "saves": results_kind(
@@ -201,6 +201,7 @@ def test_every_field_of_a_state_in_progress(tmp_path: Path, name: str) -> None:
     (length,) = struct.unpack("<I", data[16:20])
     header = json.loads(data[24 : 24 + length])
     assert {"parts", "at", "branch", "levels", "seeds"} <= {*header["about"]}
+    assert header["about"].get("binding", 0) == (name == "a state of the second binding")
     wrong: list[str | None] = []
     for what, about in forged(header["about"]):
         text = json.dumps({**header, "about": about}).encode()

@@ -25,18 +25,21 @@ NAMES = sorted(set(get_available_benchmark_names()) - DYNAMIC - TOO_LARGE)
 
 
 def state_of(flat: QuantumCircuit) -> np.ndarray:
-    """The state of gates u and cx by definition, in a sixth of the time that `Statevector` takes for thousands."""
+    """The state of gates u and cx by definition, in a tenth of the time that `Statevector` takes for thousands.
+
+    Matrices of a qubit wait and are multiplied until a cx comes.
+    """
     psi = np.zeros(1 << flat.num_qubits, dtype=np.complex128)
     psi[0] = 1
+    waiting: dict[int, np.ndarray] = {}
     for one in flat.data:
         wires = [flat.find_bit(qubit).index for qubit in one.qubits]
         match one.name:
             case "u":
-                (a, b), (c, d) = one.matrix
-                pairs = psi.reshape(-1, 2, 1 << wires[0])
-                low, high = pairs[:, 0], pairs[:, 1]
-                pairs[:, 0], pairs[:, 1] = a * low + b * high, c * low + d * high
+                waiting[wires[0]] = one.matrix @ waiting.get(wires[0], np.eye(2))
             case "cx":
+                for wire in wires:
+                    turn(psi, wire, waiting.pop(wire, np.eye(2)))
                 lower, upper = sorted(wires)
                 fours = psi.reshape(-1, 2, 1 << upper - lower - 1, 2, 1 << lower)
                 where_0 = fours[:, 1, :, 0] if wires[0] == upper else fours[:, 0, :, 1]
@@ -44,7 +47,22 @@ def state_of(flat: QuantumCircuit) -> np.ndarray:
                 where_0[...], where_1[...] = where_1.copy(), where_0.copy()
             case name:
                 assert name == "barrier", name
+    for wire, matrix in waiting.items():
+        turn(psi, wire, matrix)
     return psi * np.exp(1j * float(flat.global_phase))
+
+
+def turn(psi: np.ndarray, wire: int, matrix: np.ndarray) -> None:
+    """Apply a matrix [2, 2] to a qubit in place; one that is diagonal moves nothing."""
+    pairs = psi.reshape(-1, 2, 1 << wire)
+    low, high = pairs[:, 0], pairs[:, 1]
+    (a, b), (c, d) = matrix
+    if b == c == 0:
+        for part, factor in ((low, a), (high, d)):
+            if factor != 1:
+                part *= factor
+    else:
+        pairs[:, 0], pairs[:, 1] = a * low + b * high, c * low + d * high
 
 
 @cache
