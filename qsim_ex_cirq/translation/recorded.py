@@ -42,7 +42,7 @@ def recorded_channel(
 
 def wide_channel(op: cirq.Operation, kraus: Matrices, place: Place, ancillas: AncillaWires) -> None:
     """Append a channel without a key on any number of wires; raises `NoiseError` as `recorded_channel` does."""
-    wires = _entangled(op, simplified(kraus), place, ancillas)
+    wires = _entangled(op, simplified(kraus) if len(place.wires) < MATRIX_WIRES else kraus, place, ancillas)
     if wires:
         place.builder.reset(wires)
     ancillas.give_back(wires)
@@ -51,7 +51,6 @@ def wide_channel(op: cirq.Operation, kraus: Matrices, place: Place, ancillas: An
 def _entangled(op: cirq.Operation, kraus: Matrices, place: Place, ancillas: AncillaWires) -> list[int]:
     """Append the unitary matrix of a channel, and return the ancillas whose value is the number of the matrix."""
     name, size, bits = str(op.gate or type(op).__name__), len(place.wires), (len(kraus) - 1).bit_length()
-    check.kraus(kraus, size, name, TOLERANCE, most=size)
     if bits + size > MATRIX_WIRES:
         keyed = "with a key " if cirq.is_measurement(op) else ""
         where = f"{size} qubits" if len(op.qubits) == size else f"qids that take {size} bits"
@@ -60,6 +59,7 @@ def _entangled(op: cirq.Operation, kraus: Matrices, place: Place, ancillas: Anci
             f"{name}: expected a channel {keyed}of at most {most} matrices on {where}, got {len(kraus)}; "
             f"{'leave out the key, or ' if keyed else ''}merge matrices, or make it a product of channels on fewer."
         )
+    check.kraus(kraus, size, name, TOLERANCE, most=MATRIX_WIRES)
     wires = ancillas.take(bits)
     place.builder.unitary(_dilation(kraus, bits), (*place.wires[::-1], *wires), name=name, tolerance=TOLERANCE)
     return wires

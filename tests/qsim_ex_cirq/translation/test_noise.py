@@ -14,6 +14,7 @@ from support.strategies import random_unitary
 from qsim_ex import errors, reference
 from qsim_ex.circuit.ops import Channel, Measure, Op, Reset
 from qsim_ex_cirq import QsimExSimulator, translate
+from tools.fuzz import qudit_programs
 
 A, B, C = cirq.LineQubit.range(3)
 
@@ -212,7 +213,11 @@ class Elsewhere(cirq.NoiseModel):
 @pytest.mark.parametrize(
     ("operation", "error", "message"),
     [
-        (cirq.depolarize(0.1, 5).on(*cirq.LineQubit.range(5)), errors.NoiseError, "32 matrices on 5 qubits, got 1024"),
+        (
+            qudit_programs.Channel((2,) * 5, 33, 1).on(*cirq.LineQubit.range(5)),
+            errors.NoiseError,
+            "32 matrices on 5 qubits, got 33",
+        ),
         (cirq.X(A).with_probability(0.5).controlled_by(B), errors.NotSupported, "under controls"),
     ],
     ids=["wide", "controlled"],
