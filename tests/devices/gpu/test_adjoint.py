@@ -15,6 +15,7 @@ from support.cuda.program_words import WORD, named, operations
 from support.unitary_circuits import circuit, unitary
 
 from qsim_ex import CircuitBuilder
+from qsim_ex.circuit.ops import Entry
 from qsim_ex.devices.gpu.device import GpuDevice
 from qsim_ex.errors import DeviceError, MissingPackage, NotSupported
 from qsim_ex.kernels.cuda.adjoint import program as under_test
@@ -26,9 +27,10 @@ from qsim_ex.planning.planner import make_plan
 from qsim_ex.precision import DOUBLE
 from qsim_ex.program.one_state import unitary_program
 from qsim_ex.steps.layout import Layout
-from qsim_ex.steps.step import DenseMatrix, Sweep
+from qsim_ex.steps.step import NUMBERED, DenseMatrix, Permute, Sweep
 
 TOLERANCE = {np.complex64: 2e-4, np.complex128: 1e-11}
+PARTS: dict[Entry, tuple[complex, ...]] = {Entry.REAL: (1,), Entry.IMAG: (1j,), Entry.COMPLEX: (1, 1j)}
 
 
 @pytest.fixture(scope="module", params=["emulated", pytest.param("real", marks=pytest.mark.gpu)])
@@ -62,6 +64,15 @@ class Case:
         self.states = (drawn[0, :rows] + 1j * drawn[1, :rows]).astype(dtype)
         self.cotangents = (drawn[0, rows:] + 1j * drawn[1, rows:]).reshape(rows, each, -1).astype(dtype)
 
+    def parts(self) -> dict[int, tuple[complex, ...]]:
+        """Along which of 1 and i each number may differ, by the class of its entry."""
+        found: dict[int, tuple[complex, ...]] = {}
+        for item in (item for block in self.sweep.register_blocks for item in block.items):
+            if not isinstance(item, Permute):
+                kept = [Entry(entry) for entry in item.pattern if item.reads or entry in NUMBERED]
+                found |= {item.slot.at + k: PARTS.get(entry, ()) for k, entry in enumerate(kept)}
+        return found
+
     def interpreted(self, gpu: GpuDevice, states: np.ndarray, numbers: np.ndarray) -> np.ndarray:
         """What the interpreter of sweeps makes of the states of rows."""
         prepared = gpu.prepare_batch((self.sweep,), self.num_bits, self.dtype, "never")
@@ -86,7 +97,7 @@ class Case:
             return
         assert found is not None
         for number in np.random.default_rng(0).permutation(wanted.size)[:most].tolist():
-            for part in (1, 1j):
+            for part in self.parts()[number]:
                 change = np.where(np.arange(wanted.size) == number, part, 0)
                 ends = [self.interpreted(gpu, self.states, self.numbers + way * change) for way in (1, -1)]
                 expected = np.einsum("rki,ri->rk", behind.conj(), (ends[0] - ends[1]).astype(complex)).real / 2

@@ -28,6 +28,7 @@ _LENGTHS = {
     **{WORD["PHASE_2"] + pair: 2 for pair in range(6)},
     **{WORD["FLIP_IF"] + bit: WORD["FLIP_WORDS"] for bit in range(4)},
     **{WORD["PHASE_IF"] + body: WORD["IF_WORDS"] for body in range(6)},
+    **{WORD["MIX_IF"] + bit: WORD["IF_WORDS"] for bit in range(4)},
     **{WORD["PARITY"] + body: WORD["PARITY_WORDS"] for body in range(5)},
 }
 """The words of operations that the interpreter of derivatives lacks, by their codes."""
@@ -43,8 +44,10 @@ def steps(words):
             length = _LENGTHS[code]
         elif code == WORD["EXCHANGE"]:
             length = 13 + WORD["FRAGMENTS"] * (first >> 8)
+        elif WORD["PAIR_2"] <= code < WORD["FLIP_IF"]:
+            length = WORD["PARITY_WORDS"] if first & WORD["PAIR_BY_PARITY"] else 2
         elif (
-            code == WORD["FACTORS"] or WORD["MIX_1"] <= code <= WORD["BLOCK"] or WORD["MIX_3"] <= code < WORD["FLIP_IF"]
+            code == WORD["FACTORS"] or WORD["MIX_1"] <= code <= WORD["BLOCK"] or WORD["MIX_3"] <= code < WORD["PAIR_2"]
         ):
             length = 2
         elif WORD["PHASE"] <= code < WORD["MIX_1"]:

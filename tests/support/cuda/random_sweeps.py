@@ -88,6 +88,12 @@ def random_item(rng, kind, near, num_bits, high_bits, numbers):
     if kind == "fixed":
         fixed_item(rng, near, mixed[:2], numbers)
         return
+    if kind == "chosen" and len(near) > 1:
+        chosen_pair(rng, near, everything, numbers)
+        return
+    if kind == "controlled":
+        controlled(rng, mixed[0], [bit for bit in everything if bit != mixed[0]], numbers)
+        return
     allowed = [bit for bit in everything if bit not in mixed]
     when = When(0, 0)
     if allowed and rng.random() < 0.5:
@@ -147,6 +153,26 @@ def add_pair(bits, matrix, numbers):
     """Append a matrix with the pattern of RXX·RYY."""
     kinds = bytes([3, 0, 0, 4, 0, 3, 4, 0, 0, 4, 3, 0, 4, 0, 0, 3])
     numbers.add(lambda slot: Mix(bits, (), When(0, 0), kinds, slot, "pair"), kinds, (), list(matrix.ravel()))
+
+
+def chosen_pair(rng, near, everything, numbers):
+    """Append a matrix with zeros beside its diagonals, real or imaginary on the second one, or one of two by a parity."""
+    bits = tuple(int(b) for b in rng.permutation(near)[:2])
+    allowed = [bit for bit in everything if bit not in bits]
+    reads = (random_mask(rng, allowed, 4),) if allowed and rng.random() < 0.7 else ()
+    beside = int(rng.choice([3, 4]))
+    classes = [3 if row == column else beside if row + column == 3 else 0 for row in range(4) for column in range(4)]
+    found = [random_entries(rng, 1, (kind,), 0.7) for _ in range(1 << len(reads)) for kind in classes]
+    pattern, values = b"".join(kind for kind, _ in found), [value for _, (value,) in found]
+    numbers.add(lambda slot: Mix(bits, reads, When(0, 0), pattern, slot, "chosen"), pattern, reads, values)
+
+
+def controlled(rng, bit, allowed, numbers):
+    """Append a matrix on one bit under a condition on others, if there are any."""
+    mask = random_mask(rng, allowed, 3) if allowed else 0
+    when = When(mask, mask & int(rng.integers(0, 1 << 62)))
+    pattern, values = random_entries(rng, 4, (5,), 0.7)
+    numbers.add(lambda slot: Mix((bit,), (), when, pattern, slot, "controlled"), pattern, (), values)
 
 
 def exchange(rng, bit, allowed, numbers):

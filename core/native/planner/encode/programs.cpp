@@ -28,6 +28,7 @@ enum OpCode : std::uint32_t {
     any_4 = 48,
     permute_op = 49,
     mix_3 = 50,
+    pair_2 = 54,
     flip_if = 64,
     cxs_op = 96,
     phase_if = 97,
@@ -35,10 +36,12 @@ enum OpCode : std::uint32_t {
     parity_op = 109,
     parity_1 = 110,
     choice_1 = 114,
+    mix_if = 118,
     layer_op = 128
 };
 
 constexpr std::uint32_t layer_real = 1, layer_crossed = 2, layer_mix = 3, layer_phase = 4;
+constexpr std::uint32_t pair_real = 256, pair_by_parity = 512;
 constexpr std::uint32_t masked = 5;          // of the bodies of `phase_if`, the one that asks for each register
 constexpr std::uint32_t any_registers = 11;  // of the bodies of a phase, the one that asks for each register
 constexpr std::uint32_t every = (1u << registers) - 1;
@@ -46,7 +49,7 @@ constexpr int padding = 60;  // index bits from here up do not exist: they fill 
 constexpr int lanes = 4;     // the lowest index bits, which are spread over the lanes of a warp for memory access
 constexpr Int quad = 16;     // the bytes that the kernel loads at a time
 constexpr int runs_end = 64;
-constexpr int crosses[] = {0, 3, 5, 6, 9, 10, 12, 15};  // the diagonal and the antidiagonal of a 4 x 4 matrix
+constexpr std::size_t crosses[] = {0, 3, 5, 6, 9, 10, 12, 15};  // the diagonal and the antidiagonal of a 4 x 4 matrix
 constexpr std::array<int, register_bits> in_order{0, 1, 2, 3};
 
 struct Swap {
@@ -101,6 +104,21 @@ std::uint32_t with_bit(std::uint32_t inner, const std::uint32_t (&beyond)[4]) {
 
 bool is_real(char entry) { return entry == zero || entry == one || entry == minus_one || entry == real; }
 bool is_beside(char entry) { return entry == zero || entry == imag; }
+
+// Whether only the diagonal and the antidiagonal of matrices on two bits are not 0, and what these are: a real diagonal with
+// real or with imaginary entries beside it, or any.
+enum class Cross { none, any, real, imag };
+
+Cross cross_of(Interned::Bytes pattern) {
+    bool crossed = true, real = true, beside = true;
+    for (std::size_t k = 0; k < pattern.size(); ++k) {
+        const std::size_t row = k / 4 % 4, column = k % 4;
+        const char entry = pattern[k];
+        if (row != column && row + column != 3) crossed &= entry == zero;
+        else real &= is_real(entry), beside &= row == column ? is_real(entry) : is_beside(entry);
+    }
+    return !crossed ? Cross::none : real ? Cross::real : beside ? Cross::imag : Cross::any;
+}
 
 template <class Values>
 std::size_t index_of(const Values& values, int value) {
@@ -478,8 +496,11 @@ void ProgramWriter::reorder(const std::vector<int>& places) {
 void ProgramWriter::mix(const Item& item) {
     std::vector<int> mixed = mixed_of(item);
     parts_of(item);
-    if (bodies_ && mixed.size() == 1 && item.num_reads == 1 && !item.when_mask)
-        return parity(item, parity_1 + static_cast<std::uint32_t>(mixed[0]));
+    if (bodies_ && item.num_reads <= 1 && !item.when_mask) {
+        if (mixed.size() == 2 && pair(item, mixed)) return;
+        if (mixed.size() == 1 && item.num_reads)
+            return parity(item, parity_1 + static_cast<std::uint32_t>(mixed[0]), parts_);
+    }
     if (item.num_reads || item.when_mask || (mixed.size() == 3 && !bodies_)) return any_matrix(item, mixed);
     if (mixed.size() == 3) return three(mixed);
     fixed_matrix(item, mixed);
@@ -496,17 +517,40 @@ ProgramWriter::Matrix1 ProgramWriter::matrix_1(const Item& item) const {
     return found;
 }
 
-// Writes an item that is one of two by a parity of bits.
-void ProgramWriter::parity(const Item& item, std::uint32_t code) {
+// Writes an item that is one of two by a parity of bits; takes: the numbers of both.
+void ProgramWriter::parity(const Item& item, std::uint32_t code, const std::vector<Int>& takes) {
     const Mask read = reads_of(item)[0];
     const std::uint32_t own = within(read, register_bit_);
     std::uint32_t inverted = 0;
     for (std::uint32_t r = 0; r < registers; ++r) inverted |= static_cast<std::uint32_t>(count(r & own) & 1) << r;
-    parts_of(item);
-    word(code | inverted << 8);
-    word(bytes(share(parts_.data(), parts_.size())));
+    word(code | inverted << 16);
+    word(bytes(share(takes.data(), takes.size())));
     word(within(read, thread_bit_));
     halves(read & ~near_);
+}
+
+// Writes a matrix on two bits whose numbers are a few reals, or one of two such by a parity; returns whether it is one.
+bool ProgramWriter::pair(const Item& item, const std::vector<int>& mixed) {
+    const Cross cross = cross_of(context_.patterns[static_cast<Index>(item.pattern)]);
+    if (cross != Cross::real && cross != Cross::imag) return false;
+    const std::uint32_t code = pair_2 + in_pair_order(mixed) | (cross == Cross::real ? pair_real : 0);
+    std::vector<Int> takes;
+    for (std::size_t begin = 0; begin < parts_.size(); begin += 32)
+        for (std::size_t k : crosses) takes.push_back(parts_[begin + 2 * k + (cross == Cross::imag && k % 5)]);
+    if (item.num_reads) {
+        parity(item, code | pair_by_parity, takes);
+    } else {
+        word(code);
+        word(bytes(share(takes.data(), takes.size())));
+    }
+    return true;
+}
+
+// Reorders the parts of matrices on two register bits so that these ascend; returns the number of the pair.
+std::uint32_t ProgramWriter::in_pair_order(const std::vector<int>& mixed) {
+    const bool swapped = mixed[0] > mixed[1];
+    reorder({swapped, !swapped});
+    return pair_number(mixed[swapped], mixed[!swapped]);
 }
 
 // Writes a matrix on three bits. Its body has the register bit that is left as the highest.
@@ -522,7 +566,6 @@ void ProgramWriter::three(const std::vector<int>& mixed) {
 
 // Writes a matrix without reads and conditions, on one, two or four bits, for a body with fixed registers.
 void ProgramWriter::fixed_matrix(const Item& item, const std::vector<int>& mixed) {
-    Interned::Bytes pattern = context_.patterns[static_cast<Index>(item.pattern)];
     auto write = [&](std::uint32_t code, const std::vector<Int>& takes) {
         word(code);
         word(static_cast<std::uint32_t>(share(takes.data(), takes.size())));
@@ -533,22 +576,11 @@ void ProgramWriter::fixed_matrix(const Item& item, const std::vector<int>& mixed
         word(static_cast<std::uint32_t>(share(found.takes.data(), found.body == mix_1 ? 8 : 4)));
         return;
     }
-    std::vector<int> order = mixed, places;
-    std::sort(order.begin(), order.end(), [](int a, int b) { return a < b; });
-    for (int bit : mixed) places.push_back(static_cast<int>(index_of(order, bit)));
-    reorder(places);
-    if (mixed.size() == register_bits) return write(block_op, parts_);
-    std::uint32_t pair = pair_number(order[0], order[1]);
-    bool swapped = places[0] == 1;
-    auto turned = [&](int k) { return swapped ? (k & 1) << 1 | k >> 1 : k; };
-    bool crossed = true;
-    for (int i = 0; i < 4; ++i)
-        for (int j = 0; j < 4; ++j)
-            if (i != j && i + j != 3 && pattern[static_cast<std::size_t>(4 * turned(i) + turned(j))] != zero)
-                crossed = false;
-    if (!crossed) return write(mix_2 + pair, parts_);
+    if (mixed.size() == register_bits) return reorder(mixed), write(block_op, parts_);
+    const std::uint32_t pair = in_pair_order(mixed);
+    if (cross_of(context_.patterns[static_cast<Index>(item.pattern)]) == Cross::none) return write(mix_2 + pair, parts_);
     std::vector<Int> takes;
-    for (int k : crosses) takes.push_back(parts_[2 * k]), takes.push_back(parts_[2 * k + 1]);
+    for (std::size_t k : crosses) takes.push_back(parts_[2 * k]), takes.push_back(parts_[2 * k + 1]);
     return write(crossed_2 + pair, takes);
 }
 
@@ -558,8 +590,9 @@ void ProgramWriter::any_matrix(const Item& item, const std::vector<int>& mixed) 
     const std::uint32_t value = within(static_cast<Mask>(item.when_value), register_bit_);
     Order order = in_order;
     if (bodies_ && mixed.size() == 1) {
-        const std::uint32_t body = static_cast<std::uint32_t>(mixed[0]);
-        return looked_up(item, choice_1 + body, look_up(parts_), acting(mask, value, 1u << body, order), true, order, 0, 0);
+        const std::uint32_t body = static_cast<std::uint32_t>(mixed[0]), which = acting(mask, value, 1u << body, order);
+        if (under_a_bit(item, mix_if + body, which)) return;
+        return looked_up(item, choice_1 + body, look_up(parts_), which, true, order, 0, 0);
     }
     std::uint32_t code, choice = 0, taken = 0;
     Mask extra = 0;
@@ -592,9 +625,9 @@ void ProgramWriter::diagonal(const Item& item) {
     std::uint32_t value = within(static_cast<Mask>(item.when_value), register_bit_);
     std::uint32_t which = acting(mask, value, 0, in_order), beyond[4];
     std::uint32_t inner = condition(item, beyond);
+    parts_of(item);
     if (!item.num_reads) {
-        if (bodies_ && is_bit_or_none(beyond)) return phase(item, mask, value);
-        parts_of(item);
+        if (bodies_ && phase(item, mask, value)) return;
         word((bodies_ ? phase_op + any_registers : phase_code(mask, value)) | inner);
         word(static_cast<std::uint32_t>(share(parts_.data(), parts_.size())));
         for (std::uint32_t half : beyond) word(half);
@@ -603,28 +636,34 @@ void ProgramWriter::diagonal(const Item& item) {
     }
     bool inside = std::all_of(reads_of(item), reads_of(item) + item.num_reads, [&](Mask read) { return !(read & ~own_); });
     if (!inner && inside) return factors(item, which);
-    if (bodies_ && item.num_reads == 1 && !item.when_mask) return parity(item, parity_op);
-    parts_of(item);
+    if (bodies_ && item.num_reads == 1 && !item.when_mask) return parity(item, parity_op, parts_);
     looked_up(item, table_op, look_up(parts_), which, true, in_order, 0, 0);
 }
 
-// Writes a phase under a condition on at most one bit outside the tile.
-void ProgramWriter::phase(const Item& item, std::uint32_t mask, std::uint32_t value) {
-    std::uint32_t beyond[4], inner = condition(item, beyond), code = phase_if + masked;
+// Writes a phase for a body that there is for its condition, whose parts have been made; returns whether there is one.
+bool ProgramWriter::phase(const Item& item, std::uint32_t mask, std::uint32_t value) {
     const bool ones = mask == value;
-    parts_of(item);
-    const std::uint32_t place = bytes(share(parts_.data(), parts_.size()));
-    if (!inner && ones && count(mask) == 2) {
+    if (ones && count(mask) == 2 && static_cast<Mask>(item.when_mask) == (static_cast<Mask>(item.when_mask) & own_)) {
         word(phase_2 + pair_number(lowest(mask), lowest(mask & (mask - 1))));
-        word(place);
-        return;
+        word(bytes(share(parts_.data(), parts_.size())));
+        return true;
     }
+    std::uint32_t code = phase_if + masked;
     if (mask == 0) code = phase_if;
     else if (ones && count(mask) == 1) code = phase_if + 1 + static_cast<std::uint32_t>(lowest(mask));
+    return under_a_bit(item, code, acting(mask, value, 0, in_order));
+}
+
+// Writes an item without reads whose parts have been made, under a condition on at most one bit outside the tile; returns
+// whether it is under one.
+bool ProgramWriter::under_a_bit(const Item& item, std::uint32_t code, std::uint32_t which) {
+    std::uint32_t beyond[4], inner = condition(item, beyond);
+    if (item.num_reads || !is_bit_or_none(beyond)) return false;
     word(code | with_bit(inner, beyond));
-    word(place);
+    word(bytes(share(parts_.data(), parts_.size())));
     word(beyond[0]), word(beyond[1]);
-    word(acting(mask, value, 0, in_order));
+    word(which);
+    return true;
 }
 
 // Writes each register's factor, where only register bits are read.

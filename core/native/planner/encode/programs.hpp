@@ -90,8 +90,11 @@ class ProgramWriter {
     void close_layer();
     void mix(const Item& item);
     Matrix1 matrix_1(const Item& item) const;
-    void parity(const Item& item, std::uint32_t code);
-    void phase(const Item& item, std::uint32_t mask, std::uint32_t value);
+    void parity(const Item& item, std::uint32_t code, const std::vector<Int>& takes);
+    bool pair(const Item& item, const std::vector<int>& mixed);
+    std::uint32_t in_pair_order(const std::vector<int>& mixed);
+    bool phase(const Item& item, std::uint32_t mask, std::uint32_t value);
+    bool under_a_bit(const Item& item, std::uint32_t code, std::uint32_t which);
     void cx(int control, int target);
     void three(const std::vector<int>& mixed);
     void fixed_matrix(const Item& item, const std::vector<int>& mixed);

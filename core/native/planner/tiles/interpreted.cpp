@@ -11,11 +11,11 @@ using namespace qx::plan;
 
 // Multiply-adds per amplitude as which each of these counts.
 struct Extra {
-    double register_block, table, phase, permute, reading;
+    double register_block, table, phase, permute, reading, condition;
 
     double of(const Item& item) const {
         switch (static_cast<Kind>(item.kind)) {
-            case Kind::mix: return item.num_reads ? reading : 0;
+            case Kind::mix: return item.num_reads ? reading : item.when_mask ? condition : 0;
             case Kind::diagonal: return item.num_reads ? table : phase;
             default: return permute;
         }
@@ -27,7 +27,7 @@ struct Extra {
 // Writes how many multiply-adds per amplitude of the whole state the sweeps of a plan (its `PlanSteps`) take longer.
 QX_EXPORT(plan_interpreted, (qx::Int steps, const double* weights, double* out)) {
     const StepArrays& plan = reinterpret_cast<const PlanSteps*>(steps)->steps;
-    const Extra extra{weights[0], weights[1], weights[2], weights[3], weights[4]};
+    const Extra extra{weights[0], weights[1], weights[2], weights[3], weights[4], weights[5]};
     *out = 0;
     for (const Step& step : plan.steps) {
         if (step.type != Step::sweep) continue;

@@ -12,7 +12,7 @@ import numpy as np
 from qsim_ex.native.library import address, function
 from qsim_ex.planning.cost.rates import H200, Rates
 from qsim_ex.planning.cost.stage_cost import seconds, seconds_beside_copies, stage_costs
-from qsim_ex.planning.cost.step_cost import PERMUTE, PHASE, READING, REGISTER_BLOCK, TABLE
+from qsim_ex.planning.cost.step_cost import CONDITION, PERMUTE, PHASE, READING, REGISTER_BLOCK, TABLE
 from qsim_ex.precision import Precision
 from qsim_ex.steps.plan import Plan
 from qsim_ex.steps.plan_arrays import PlanArrays
@@ -65,5 +65,5 @@ def interpreted_longer(arrays: PlanArrays, num_bits: int, rates: Rates) -> float
     return float(longer[0]) * 2.0**num_bits / rates.interpreted
 
 
-_EXTRA = np.array([REGISTER_BLOCK, TABLE, PHASE, PERMUTE, READING])
+_EXTRA = np.array([REGISTER_BLOCK, TABLE, PHASE, PERMUTE, READING, CONDITION])
 """What counts beside arithmetic, in the order of core/native/planner/tiles/interpreted.cpp."""

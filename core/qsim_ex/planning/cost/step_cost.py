@@ -33,11 +33,11 @@ _CROWD, _CROWDED = 25, 0.012
 """Beyond so many pairs a sweep takes longer by this share for each one more, since its instructions do not fit into the
 nearest caches. (H200: 64 pairs took 1.45 times the predicted time, 33 took 1.1, 27 and fewer as long.)"""
 
-REGISTER_BLOCK, TABLE, PHASE, PERMUTE, READING = 13.0, 10.0, 2.5, 4.0, 8.0
+REGISTER_BLOCK, TABLE, PHASE, PERMUTE, READING, CONDITION = 13.0, 10.0, 2.5, 4.0, 8.0, 2.5
 """By how much the interpreter takes longer than a compiled kernel, in multiply-adds per amplitude: for a register block
 with its exchange, for a table, for a phase without reads, for a basis permutation, for a matrix whose entries are
-chosen by other bits. The first two and `Rates.interpreted` were fitted to 15 families at 28 wires, the others are those
-of sweeps of one kind of item (decision 0027)."""
+chosen by other bits, for a matrix under a condition. The first two and `Rates.interpreted` were fitted to 15 families
+at 28 wires, the others are those of sweeps of one kind of item (decision 0027)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,9 +97,10 @@ def interpreted_work(sweep: Sweep, block: float | None = None) -> float:
     items = [item for each in sweep.register_blocks for item in each.items]
     permutes = sum(isinstance(item, Permute) for item in items)
     diagonals = [bool(item.reads) for item in items if isinstance(item, Diagonal)]
-    reading = sum(isinstance(item, Mix) and bool(item.reads) for item in items)
+    mixes = [item for item in items if isinstance(item, Mix)]
+    chosen = sum(READING if item.reads else CONDITION for item in mixes if item.reads or item.when.mask)
     work = sum(item_work(item, None if item.when.mask else block and DENSE_BLOCK * block) for item in items)
-    work += TABLE * sum(diagonals) + PHASE * (len(diagonals) - sum(diagonals)) + PERMUTE * permutes + READING * reading
+    work += TABLE * sum(diagonals) + PHASE * (len(diagonals) - sum(diagonals)) + PERMUTE * permutes + chosen
     return work + REGISTER_BLOCK * len(sweep.register_blocks)
 
 

@@ -93,6 +93,21 @@ def test_bodies_with_fixed_registers(num_bits, dtype):
 
 
 @pytest.mark.parametrize("dtype", [np.complex64, np.complex128])
+def test_pairs_by_a_parity_and_matrices_under_a_condition(dtype):
+    """One of two matrices of a few reals, and a matrix under a condition, agree with the definition: bits outside the tile,
+    of threads and of registers choose; each pair of register bits and each register bit has its body.
+    """
+    used, chosen = set(), 0
+    for seed in range(24):
+        program = check(seed, 12, 9, 3, 4, 2, dtype, kinds=("chosen", "chosen", "controlled"))
+        used |= operations(program.words)
+        pairs = [first for first, _ in steps(program.words) if WORD["PAIR_2"] <= first & 0xFF < WORD["FLIP_IF"]]
+        chosen += sum(bool(first & WORD["PAIR_BY_PARITY"] and first >> 16) for first in pairs)
+    assert used >= {WORD["PAIR_2"] + pair for pair in range(6)} | {WORD["MIX_IF"] + bit for bit in range(4)}
+    assert chosen > 5
+
+
+@pytest.mark.parametrize("dtype", [np.complex64, np.complex128])
 def test_a_layer_is_one_operation(dtype):
     """Matrices on four bits with a phase behind each, and flips that commute with some, are three operations."""
     entries = {"rrrr": [0.6, 0.8, 0.8, -0.6], "riir": [0.6, 0.8j, 0.8j, 0.6], "cccc": [0.6, 0.8j, -0.8, 0.6j]}

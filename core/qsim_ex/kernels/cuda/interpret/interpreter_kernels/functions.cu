@@ -19,6 +19,7 @@ enum {
     BLOCK = 44,      // a matrix on all four register bits
     ANY_1 = 45, ANY_2, ANY_3, ANY_4, RENAME,  // under any condition, with any reads
     MIX_3 = 50,      // + j: a matrix on all register bits but j
+    PAIR_2 = 54,     // + pair: likewise, each entry real, or imaginary beside a real diagonal; one of two by a parity, or one
     // What follows the interpreter of derivatives lacks; it has the bodies above on one bit and those of phases in its place.
     // Bits tell the most frequent ones apart, by one instruction each: 128 a layer, 64 what is as frequent, of that 32 all but flips.
     FLIP_IF = 64,    // + j: of all registers, under a condition on threads and one bit outside the tile
@@ -28,6 +29,7 @@ enum {
     PARITY = 109,    // one of two factors, by a parity of bits
     PARITY_1 = 110,  // + j: one of two matrices, by a parity of bits
     CHOICE_1 = 114,  // + j: one of several matrices, by any reads; the words are those of ANY_1
+    MIX_IF = 118,    // + j: complex entries, under a condition on threads, one bit outside the tile and registers of a mask
     LAYER = 128      // a matrix on each register bit, a phase of each, or both: see `LAYER_REAL`
 };
 
@@ -51,9 +53,9 @@ enum { AT = 1, OUTSIDE = 2, OUTSIDE_VALUE = 4, WHICH = 6, READS = 7, THREADS = 8
 // in bytes. Conditions on threads stand in the first word as in other operations; its bit 24 is the value that a bit outside the
 // tile has to have, of which two words are the mask. CXS has a word of 4 bits for each flip, 0 behind the last one.
 enum { BIT = 2, MASK = 4, FLIP_BIT = 1, IF_WORDS = 5, FLIP_WORDS = 3 };
-// A parity: of the bits of a mask of threads, and of one of bits outside the tile; the first word's bits from 8 on are the
-// registers for which it is inverted.
-enum { OF_THREADS = 2, OF_OUTSIDE = 3, PARITY_WORDS = 5 };
+// A parity: of the bits of a mask of threads, and of one of bits outside the tile; the first word's bits from 16 on are the
+// registers for which it is inverted. PAIR_2 has two words where there is none.
+enum { OF_THREADS = 2, OF_OUTSIDE = 3, PARITY_WORDS = 5, PAIR_REAL = 256, PAIR_BY_PARITY = 512 };
 // What a layer does to register bit j stands from bit 8 + 4 j on.
 enum { LAYER_REAL = 1, LAYER_CROSSED = 2, LAYER_MIX = 3, LAYER_MATRIX = 3, LAYER_PHASE = 4, LAYER_ANY = 7 };
 // The quads of four reals.
@@ -547,19 +549,64 @@ __device__ __forceinline__ bool parity_of(const Words& words, const int at, cons
     return __popc(t & words.w[at + OF_THREADS] ^ low ^ high) & 1;
 }
 
+// A 2 × 2 matrix on register bit J where the mask has a 1 for the lower register.
+template <int J>
+__device__ __forceinline__ void mix_where(
+    amp (&a)[16], const unsigned which, const amp m0, const amp m1, const amp m2, const amp m3)
+{
+#pragma unroll
+    for (int r = 0; r < 16; ++r) {
+        if (!(r >> J & 1) && which >> r & 1) mix_pair(a[r], a[r | 1 << J], m0, m1, m2, m3);
+    }
+}
+
+// Runs what follows for the registers for which a parity is not inverted, and then for the others, whose threads have the other
+// one of two; inverted: a mask of registers, without the first.
+#define BY_PARITY(inverted, odd) \
+    _Pragma("unroll 1") for (unsigned chosen = ~(inverted); chosen; chosen = chosen == (inverted) ? 0 : (inverted), odd = !odd)
+
 // One of two 2 × 2 matrices on register bit J. odd: whether it is the second one where `inverted` is 0 for the register.
 template <int J>
 __device__ __forceinline__ void parity_1(amp (&a)[16], const unsigned inverted, bool odd, const Entries& m)
 {
-#pragma unroll 1
-    for (unsigned pass = 0; pass < 2; ++pass, odd = !odd) {
+    BY_PARITY(inverted, odd) {
         const amp m0 = either(odd, m.get(4), m.get(0)), m1 = either(odd, m.get(5), m.get(1));
         const amp m2 = either(odd, m.get(6), m.get(2)), m3 = either(odd, m.get(7), m.get(3));
-        const unsigned chosen = pass ? inverted : ~inverted;
+        mix_where<J>(a, chosen, m0, m1, m2, m3);
+    }
+}
+
+// A matrix on register bits I and J of which only the diagonal and the antidiagonal are not 0, where a mask has a 1 for the
+// lowest register. m: its entries as those of `crossed_2`, real, or imaginary on the antidiagonal.
+template <int I, int J, bool REAL>
+__device__ __forceinline__ void real_pairs(amp (&a)[16], const unsigned which, const real (&m)[8])
+{
 #pragma unroll
-        for (int r = 0; r < 16; ++r) {
-            if (!(r >> J & 1) && chosen >> r & 1) mix_pair(a[r], a[r | 1 << J], m0, m1, m2, m3);
+    for (int r = 0; r < 16; ++r) {
+        if (r >> I & 1 || r >> J & 1 || !(which >> r & 1)) continue;
+        amp &a0 = a[r], &a1 = a[r | 1 << I], &a2 = a[r | 1 << J], &a3 = a[r | 1 << I | 1 << J];
+        real_pair(a0.x, REAL ? a3.x : a3.y, m[0], REAL ? m[1] : -m[1], m[6], m[7]);
+        real_pair(a0.y, REAL ? a3.y : a3.x, m[0], m[1], REAL ? m[6] : -m[6], m[7]);
+        real_pair(a1.x, REAL ? a2.x : a2.y, m[2], REAL ? m[3] : -m[3], m[4], m[5]);
+        real_pair(a1.y, REAL ? a2.y : a2.x, m[2], m[3], REAL ? m[4] : -m[4], m[5]);
+    }
+}
+
+// The same on all registers, or one of two by a parity: `odd` as in `parity_1`.
+template <int I, int J>
+__device__ __forceinline__ void pair_2(amp (&a)[16], const unsigned head, bool odd, const Entries& given)
+{
+    const unsigned inverted = head >> 16;
+    BY_PARITY(inverted, odd) {
+        real m[8];
+#pragma unroll
+        for (int k = 0; k < 8; ++k) m[k] = given.part(k);
+        if (head & PAIR_BY_PARITY) {
+#pragma unroll
+            for (int k = 0; k < 8; ++k) m[k] = odd ? given.part(8 + k) : m[k];
         }
+        if (head & PAIR_REAL) real_pairs<I, J, true>(a, chosen, m);
+        else real_pairs<I, J, false>(a, chosen, m);
     }
 }
 

@@ -25,6 +25,9 @@
     }
     const u64 whole = high | outside;
     const real one = 1 + (real)(unsigned)(high >> 63);
+    // A 0 of which the compiler does not know that it is the same for all threads, so that numbers behind it come into registers
+    // of threads: there are too many at once for uniform ones.
+    const auto own = [&] { return t & (unsigned)(high >> 63); };
     at *= 4;  // in bytes from here on: no instruction for an address
     const auto words_at = [&](const int byte) { return Some{(const unsigned*)((const char*)words.w + byte)}; };
     while (true) {
@@ -68,6 +71,24 @@
                 at += 8;
                 continue;
             }
+            // Under one bit outside the tile at most.
+            const auto acts = [&] {
+                const bool set = (unsigned)whole & word(BIT) | (unsigned)(whole >> 32) & word(BIT + 1);
+                return set == (bool)(head & 1 << 24) && inner;
+            };
+            if (kind >= MIX_IF) {
+                const Entries m{numbers + own()};
+                const amp m0 = m.get(0), m1 = m.get(1), m2 = m.get(2), m3 = m.get(3);
+                if (acts()) {
+                    switch (kind) {
+#define CALL(J) mix_where<J>(a, word(MASK), m0, m1, m2, m3)
+                        EACH(MIX_IF, CALL)
+#undef CALL
+                    }
+                }
+                at += 4 * IF_WORDS;
+                continue;
+            }
             if (kind >= CHOICE_1) {
                 const bool outer = !(head >> 24) || (whole & wide(here.w, OUTSIDE)) == wide(here.w, OUTSIDE_VALUE);
                 if (outer) {
@@ -87,10 +108,10 @@
             if (kind >= PARITY) {
                 const bool odd = parity_of(here, 0, t, whole);
                 switch (kind) {
-#define CALL(J) parity_1<J>(a, head >> 8, odd, m)
+#define CALL(J) parity_1<J>(a, head >> 16, odd, m)
                     EACH(PARITY_1, CALL)
 #undef CALL
-                    default: parity_factors(a, head >> 8, odd, m);
+                    default: parity_factors(a, head >> 16, odd, m);
                 }
                 at += 4 * PARITY_WORDS;
                 continue;
@@ -105,8 +126,7 @@
                 at += 8;
                 continue;
             }
-            const bool set = (unsigned)whole & word(BIT) | (unsigned)(whole >> 32) & word(BIT + 1);
-            if (set == (bool)(head & 1 << 24) && inner) {
+            if (acts()) {
                 switch (kind) {
                     case PHASE_IF: phase<0>(a, f); break;
 #define CALL(J) phase<1 << J>(a, f)
@@ -136,15 +156,24 @@
             at += 48;
             continue;
         }
+        if (kind >= PAIR_2) {
+            const Entries m{numbers + own()};
+            const bool by_parity = head & PAIR_BY_PARITY, odd = by_parity && parity_of(here, 0, t, whole);
+            switch (kind) {
+#define CALL(I, J) pair_2<I, J>(a, head, odd, m)
+                PAIRS(PAIR_2, CALL)
+#undef CALL
+            }
+            at += by_parity ? 4 * PARITY_WORDS : 8;
+            continue;
+        }
         if (kind >= MIX_3) {
-            mix_3(a, tile, places, given.n + second, kind - MIX_3, one);
+            mix_3(a, tile, places, given.n + second + own(), kind - MIX_3, one);
             at += 8;
             continue;
         }
         if (kind == FACTORS || kind >= MIX_2 && kind <= BLOCK) {
-            // By a place of which the compiler does not know that it is the same for all threads, so that numbers come into
-            // registers of threads: there are too many at once for uniform ones.
-            const Entries m{given.n + second + (t & (unsigned)(high >> 63))};
+            const Entries m{given.n + second + own()};
             switch (kind) {
                 case FACTORS:
 #pragma unroll
