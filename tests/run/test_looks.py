@@ -219,12 +219,17 @@ def test_what_promises_nothing_is_not_planned(name: str, hold: Hold, monkeypatch
     assert planned == [one.circuit]
 
 
-def test_what_is_written_as_its_author_wrote_it_runs_as_it_came(hold: Hold, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Within a first run nothing is looked for where gates do not look taken apart, unless it lasts far longer."""
+@pytest.mark.parametrize("sooner", [0, MANY])
+def test_what_is_written_as_its_author_wrote_it_runs_as_it_came(
+    sooner: int, hold: Hold, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Within a first run nothing but few rotations is looked for where gates do not look taken apart, unless it lasts far
+    longer; nor in a circuit that takes long to plan.
+    """
     made, met = circuit_of(FAMILIES["hubbard"](FEW_WIRES), FEW_WIRES), dict[str, int]()
     for percent, taken in ((MANY, None), (0, Manner.BETWEEN)):
         tried.tried.cache_clear()
-        hold(**LATE, whole_percent=percent)
+        hold(**LATE | {"sooner_microseconds": sooner}, whole_percent=percent)
         begun = of_manners(Times(8e-5, 3e-4), {Manner.BETWEEN: Times(5e-5, 1e-4)}, monkeypatch)
         one = OfHypotheticalGpu(made, threads=2)
         with watched(met):

@@ -97,9 +97,9 @@ class Look:
             if threads == 1 and not long:  # for most of these nothing else is made
                 if not self._looks_on(self._came()):
                     return self._stays()
-                seconds, tried.gates = self._came().first, self._gates
-                if worth(seconds * count, self._gates) < now.whole_percent and not self._promises():
-                    tried.took(seconds, count)
+                tried.gates = self._gates
+                if not self._is_read(self._came()):
+                    tried.took(self._came().first, count)
                     return None
             few = self._begun(beside, few=True)
             between = self._begun(beside, few=False, after=few)
@@ -110,7 +110,7 @@ class Look:
                 soon = few.option.result() if is_sooner(found[0], planning) else None
                 if soon and 1e6 * soon.times.first * count <= planning:
                     return self._taken(soon, first=True)  # it ends before the circuit as it came is planned
-            elif threads > 1 and not short:
+            elif threads > 1 and not short and self._promises():
                 between.found.result()  # while another thread plans the circuit
                 beside.start(between.ahead)
             times = came.result()
@@ -119,6 +119,9 @@ class Look:
             tried.gates = self._gates
             if not tried.short and worth(times.first * count, self._gates) >= now.worth_percent:
                 begun = few if few.found.result() else between
+                if begun is between and not self._is_read(times):
+                    tried.took(times.first, count)
+                    return None
                 if (found := begun.found.result()) is None:
                     return self._stays()
                 tried.gates = found[0].num_gates
@@ -126,6 +129,11 @@ class Look:
                     return self._taken(best, first=True)
             tried.took(times.first, count)
         return None
+
+    def _is_read(self, times: Times) -> bool:
+        """Return whether what stands between gates is read within a first run that takes some time as it came."""
+        is_long = worth(times.first * self._bound.count, self._gates) >= thresholds.now.whole_percent
+        return is_long or self._promises()
 
     def _promises(self) -> bool:
         """Return whether something faster is likely to be found within this run; see `is_taken_apart`."""
