@@ -23,9 +23,10 @@ MORE = 3
 LAST = 2
 """How often all manners are compared at most; the last time by compiled kernels alone."""
 
-_SEEN, _TURNS_PERCENT, _ON_A_PAIR_PERCENT = 256, 145, 270
+_SEEN, _TURNS_PERCENT, _ON_A_PAIR_PERCENT = 256, 145, 225
 """The gates of a sample, and from how many gates a turn and up to how many on one pair of wires, in hundredths, they
-look taken apart. Turns have 2.6 to 5 gates in rz, sx, x, cz, 1.5 to 2 in r, cz, and 1 to 1.3 as most are written."""
+look taken apart. Turns have 2.6 to 5 gates in rz, sx, x, cz, 1.5 to 2 in r, cz, and 1 to 1.3 as most are written.
+Pairs of dense circuits have three or more, 2.3 as a sample cuts them, others up to 2.1."""
 
 
 class Chosen(NamedTuple):
