@@ -45,6 +45,7 @@ from qsim_ex.steps.step import BasisPermutation, DenseMatrix, InitialAmplitudes,
 
 PLAIN = PlainDevice()
 ANY, TURNS, USUAL = ("mix", "diagonal", "permute"), ("pair", "turn", "diagonal"), ("usual", "usual", "diagonal")
+CHOSEN = ("chosen", "chosen", "controlled", "diagonal")
 WITH_CX = ("cx", "cx", "mix", "diagonal", "exchange")
 
 
@@ -61,7 +62,7 @@ def sweeps(gpu: GpuDevice, dtype: type) -> int:
     count = 0
     tile = gpu.shape(dtype).tile
     for num_bits in (0, 1, 3, 4, 6, 9, tile, tile + 2):
-        drawn = [(seed, kinds, False) for seed, kinds in enumerate((ANY, ANY, TURNS, TURNS, USUAL, USUAL))]
+        drawn = [(seed, kinds, False) for seed, kinds in enumerate((ANY, ANY, TURNS, TURNS, USUAL, USUAL, CHOSEN))]
         drawn += [
             (seed, kinds, True) for seed, kinds in enumerate((ANY, TURNS, WITH_CX, WITH_CX, USUAL)) if num_bits > 1
         ]
