@@ -224,8 +224,8 @@ def test_what_promises_nothing_is_not_planned(name: str, hold: Hold, monkeypatch
 def test_what_is_written_as_its_author_wrote_it_runs_as_it_came(
     sooner: int, hold: Hold, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Within a first run nothing but few rotations is looked for where gates do not look taken apart, unless it lasts far
-    longer; nor in a circuit that takes long to plan.
+    """Within a first run nothing but few rotations is looked for where gates do not look taken apart, unless it lasts
+    far longer; nor in a circuit that takes long to plan.
     """
     made, met = circuit_of(FAMILIES["hubbard"](FEW_WIRES), FEW_WIRES), dict[str, int]()
     for percent, taken in ((MANY, None), (0, Manner.BETWEEN)):

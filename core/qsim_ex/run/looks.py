@@ -98,7 +98,7 @@ class Look:
                 if not self._looks_on(self._came()):
                     return self._stays()
                 tried.gates = self._gates
-                if not self._is_read(self._came()):
+                if not self._promises(self._came()):
                     tried.took(self._came().first, count)
                     return None
             few = self._begun(beside, few=True)
@@ -119,25 +119,19 @@ class Look:
             tried.gates = self._gates
             if not tried.short and worth(times.first * count, self._gates) >= now.worth_percent:
                 begun = few if few.found.result() else between
-                if begun is between and not self._is_read(times):
-                    tried.took(times.first, count)
-                    return None
-                if (found := begun.found.result()) is None:
-                    return self._stays()
-                tried.gates = found[0].num_gates
-                if best := self._fastest_at_first(begun, times):
-                    return self._taken(best, first=True)
+                if begun is few or self._promises(times):
+                    if (found := begun.found.result()) is None:
+                        return self._stays()
+                    tried.gates = found[0].num_gates
+                    if best := self._fastest_at_first(begun, times):
+                        return self._taken(best, first=True)
             tried.took(times.first, count)
         return None
 
-    def _is_read(self, times: Times) -> bool:
-        """Return whether what stands between gates is read within a first run that takes some time as it came."""
-        is_long = worth(times.first * self._bound.count, self._gates) >= thresholds.now.whole_percent
-        return is_long or self._promises()
-
-    def _promises(self) -> bool:
-        """Return whether something faster is likely to be found within this run; see `is_taken_apart`."""
-        return not self._where.interprets or is_taken_apart(self._structure, self._gates)
+    def _promises(self, came: Times | None = None) -> bool:
+        """Return whether something faster is likely to be found within this run, or is looked for since it is long."""
+        long = came and worth(came.first * self._bound.count, self._gates) >= thresholds.now.whole_percent
+        return bool(long) or not self._where.interprets or is_taken_apart(self._structure, self._gates)
 
     def _begun(self, beside: SideThreads, *, few: bool, after: _Begun | None = None) -> _Begun:
         """Return what may be begun of one of `KINDS`; after: what comes before it, if that can be written."""
@@ -169,8 +163,7 @@ class Look:
         if written.manner is not Manner.BETWEEN:
             return best
         least = best.times.first if best else times.first
-        microseconds = 1e6 * least * count
-        most = affordable(microseconds, most_rotations(self._structure))
+        most = affordable(microseconds := 1e6 * least * count, most_rotations(self._structure))
         limits = WritingLimits(most, int(1e6 * times.later), within=int(microseconds))
         manners = [Manner.GROWN] if limits.rotations else []
         manners += [Manner.CLUSTERS] if clusters_pay(self._gates, microseconds) else []

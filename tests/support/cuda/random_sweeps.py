@@ -156,7 +156,7 @@ def add_pair(bits, matrix, numbers):
 
 
 def chosen_pair(rng, near, everything, numbers):
-    """Append a matrix with zeros beside its diagonals, real or imaginary on the second one, or one of two by a parity."""
+    """Append a matrix with zeros beside its diagonals, real or imaginary on the second, or one of two by a parity."""
     bits = tuple(int(b) for b in rng.permutation(near)[:2])
     allowed = [bit for bit in everything if bit not in bits]
     reads = (random_mask(rng, allowed, 4),) if allowed and rng.random() < 0.7 else ()
