@@ -94,8 +94,8 @@ def test_bodies_with_fixed_registers(num_bits, dtype):
 
 @pytest.mark.parametrize("dtype", [np.complex64, np.complex128])
 def test_pairs_by_a_parity_and_matrices_under_a_condition(dtype):
-    """One of two matrices of a few reals, and a matrix under a condition, agree with the definition: any bits choose, and
-    each pair of register bits and each register bit has its body.
+    """One of two matrices of a few reals, and a matrix under a condition, agree with the definition: any bits choose,
+    and each pair of register bits and each register bit has its body.
     """
     used, chosen = set(), 0
     for seed in range(24):
