@@ -18,7 +18,7 @@ namespace qx::form {
 
 namespace {
 
-constexpr double pi = std::numbers::pi, axis = 1e-6;
+constexpr double pi = std::numbers::pi;
 
 // A pass: clusters of at most so many wires become blocks, or phases, as long as no more entries are looked at in all passes
 // so far, for each piece that was read; and more where something is found.
@@ -29,19 +29,38 @@ struct Pass {
     double least;  // how many pieces have to make one
 };
 constexpr double many = 2;  // passes in which fewer make one come last, where much was found
-constexpr std::array<Pass, 7> passes{{{2, false, 250, many},
+constexpr std::array<Pass, 8> passes{{{4, true, 0, many},
+                                      {2, false, 250, many},
                                       {3, true, 0, many},
                                       {8, false, 200, many},
                                       {3, false, 100, many},
                                       {4, false, 250, many},
                                       {4, false, 250, 1.4},
                                       {2, false, 100, 1.4}}};
-constexpr std::size_t on_many_wires = 3, last_of_many = 5;  // the numbers of passes
+constexpr std::size_t on_many_wires = 4, last_of_many = 6;  // the numbers of passes
 constexpr std::size_t work_at_first = 100'000, work_for_found = 10'000;
 constexpr std::size_t work_around = 200;     // entries around phases, for each piece that was read
 constexpr double much = 4;                   // gain of phases that are worth more work
-constexpr std::size_t most_of_cluster = 64;  // pieces
+constexpr std::size_t most_of_cluster = 64, most_of_block = 256;  // pieces
 constexpr std::size_t patience = 24;         // clusters without phases before others are looked at less closely
+
+// Whether some wire has so many pieces one behind the other that are on three more wires at most, as a block has that is
+// dear enough.
+bool may_have_wide_blocks(const Pieces& of) {
+    struct Run {
+        Mask wires = 0;
+        std::size_t pieces = 0;
+    };
+    std::vector<Run> runs(of.carried().size());
+    bool out = false;
+    for (const Piece& piece : of.all)
+        each(piece.wires, [&](int wire) {
+            Run& own = runs[static_cast<std::size_t>(wire)];
+            if (!piece.joins() || count(own.wires | piece.wires) > 4) own = {};
+            if (piece.joins()) own.wires |= piece.wires, out = out || ++own.pieces >= least_of_four / 2;
+        });
+    return out;
+}
 
 // What turns the operator of a string on a wire into Z.
 Matrix2 to_z(const Pauli& of, Mask wire) { return form::to_z((of.x & wire) != 0, (of.z & wire) != 0); }
@@ -55,22 +74,11 @@ Matrix2 turn_about(const Pauli& of, double angle) {
     return out;
 }
 
-// Whether a turn between the first pieces of a cluster is about none of X, Y and Z, behind phases that passed pieces before
-// it. Where all are, what the pieces are together is a rotation of two wires, which is found between gates, too.
-bool turns_between(const Cluster& of, std::size_t pieces) {
-    const auto is_about_axis = [](const Matrix2& turn) {
-        const Complex square = turn[1] * turn[1];
-        return std::fabs(square.imag()) < axis * std::abs(square) || std::abs(square) < axis;
-    };
-    return std::any_of(of.pieces.begin() + 1, of.pieces.begin() + static_cast<std::ptrdiff_t>(pieces),
-                       [&](const Piece& one) { return !std::all_of(one.before.begin(), one.before.end(), is_about_axis); });
-}
-
 }  // namespace
 
 Clusters::Clusters(const Form& form, Int within)
     : form_(form), within_(within), given_(form.tableau().wires(), form.on_zeros()),
-      made_(form.tableau().wires(), form.on_zeros()) {
+      made_(form.tableau().wires(), form.on_zeros()), as_read_(made_) {
     made_.phase = form.read_phase.value;
 }
 
@@ -102,6 +110,10 @@ bool Clusters::advance() {
 }
 
 void Clusters::begin_pass() {
+    const auto is_block = [](const Piece& one) { return one.kind == Piece::block; };
+    if (pass_ == 1 && !may_have_wide_blocks(made_)) ++pass_;
+    else if (pass_ == 1) as_read_ = made_;
+    else if (pass_ == 2 && std::none_of(made_.all.begin(), made_.all.end(), is_block)) made_ = std::move(as_read_);
     given_ = std::move(made_);
     given_.all = near_each_other(std::move(given_.all), form_.tableau().wires(), passes[pass_ - 1].wires);
     made_ = Pieces(form_.tableau().wires(), form_.on_zeros());
@@ -166,7 +178,8 @@ void Clusters::add(Piece piece) {
             open_.push_back({wires, {}, is_rest_});
             return open_.back().pieces.push_back(std::move(piece));
         }
-        if (count(wires) > passes[pass_ - 1].wires || number > most_of_cluster) {
+        if (count(wires) > passes[pass_ - 1].wires ||
+            number > (passes[pass_ - 1].blocks ? most_of_block : most_of_cluster)) {
             cut(longest);
             continue;
         }
@@ -200,7 +213,8 @@ void Clusters::cut(std::size_t cluster) {
     Cluster own = std::move(open_[cluster]);
     open_.erase(open_.begin() + static_cast<std::ptrdiff_t>(cluster));
     std::size_t done = own.pieces.size(), alone = 0;
-    if (Piece block; passes[pass_ - 1].blocks && find_block(own, block, work_)) return put(std::move(block));
+    if (passes[pass_ - 1].blocks)
+        if (const std::size_t put = put_block(own, passes[pass_ - 1].wires, made_, work_)) done = alone = put;
     if (passes[pass_ - 1].wires == 2)
         if (const std::optional<Weyl> pair = find_pair(own, work_)) {
             for (const Piece& piece : own.pieces) paired_ += piece.parts;
@@ -209,7 +223,7 @@ void Clusters::cut(std::size_t cluster) {
     if (!passes[pass_ - 1].blocks && !is_tired() && done > 1) {
         if (const Beginning found = find_phases(own, done, passes[pass_ - 1].least, alone, work_); found.pieces) {
             put_phases(own, found, made_);
-            if (passes[pass_ - 1].wires == 2 && turns_between(own, found.pieces))
+            if (passes[pass_ - 1].wires == 2)
                 for (std::size_t k = 0; k < found.pieces; ++k) paired_ += own.pieces[k].parts;
             done = found.pieces, failed_ = 0, alone = done;
             if (found.gain() >= much || passes[pass_ - 1].least < many) parts_ += done;

@@ -38,6 +38,7 @@ class Clusters {
     Int within_;
     bool gave_up_ = false, is_rest_ = false;  // rest: whether what is added is left of a cluster
     Pieces given_, made_;  // by the pass before, and by this one
+    Pieces as_read_;  // in the order in which others are found where there are no blocks on four wires
     std::vector<Cluster> open_;
     std::size_t pass_ = 0, next_ = 0, read_ = 0;  // read: pieces at first
     // Entries that were looked at; clusters without phases in a row; pieces that have become phases.

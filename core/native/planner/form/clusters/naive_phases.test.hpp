@@ -28,11 +28,19 @@ inline State with_phase(State to, Mask wires, Mask values, double angle) {
     return to;
 }
 
-// Lets pieces act.
+inline State multiplied(const std::vector<Complex>& matrix, const State& to) {
+    State out(to.size());
+    for (std::size_t row = 0; row < to.size(); ++row)
+        for (std::size_t k = 0; k < to.size(); ++k) out[row] += matrix[to.size() * row + k] * to[k];
+    return out;
+}
+
+// Lets pieces act; blocks are on all wires.
 inline State applied(Pieces& of, State to) {
     for (const Piece& piece : of.all) {
         each(piece.wires, [&](int wire) { to = turned(to, wire, piece.turn_of(wire)); });
         if (piece.kind == Piece::where) to = with_phase(to, piece.wires, piece.values, piece.angle);
+        else if (piece.kind == Piece::block) to = multiplied(piece.entries, to);
         else to = rotated({0, piece.wires}, piece.angle, to);
     }
     for (int wire = 0; wire < static_cast<int>(of.carried().size()); ++wire) to = turned(to, wire, of.carried(wire));

@@ -121,20 +121,64 @@ void Pieces::put_swap(Piece piece) {
     all.push_back(std::move(piece));
 }
 
-// Puts a block with the turns before it.
+namespace {
+
+// Lets a turn of a bit act before a matrix.
+std::vector<Complex> behind(const Matrix2& turn, std::size_t bit, std::vector<Complex> entries) {
+    for (std::size_t k = 0; k < entries.size(); ++k)
+        if (!(k & bit)) {
+            const Complex a = entries[k], b = entries[k | bit];
+            entries[k] = times(a, turn[0]) + times(b, turn[2]);
+            entries[k | bit] = times(a, turn[1]) + times(b, turn[3]);
+        }
+    return entries;
+}
+
+// Makes 0 and 1 of what only rounding has made others; returns how many are 0.
+std::size_t settle_entries(std::vector<Complex>& entries) {
+    std::size_t zeros = 0;
+    for (Complex& one : entries)
+        if (std::abs(one) < rounding) one = 0, ++zeros;
+        else if (std::abs(one - 1.0) < rounding) one = 1;
+    return zeros;
+}
+
+}  // namespace
+
+// Puts a block with the turns before it, as far as these leave its zeros. Phases pass it, so that where one bit is 1, or
+// none, what a state keeps of itself is positive.
 void Pieces::put_block(Piece piece) {
-    std::size_t bit = 1;
+    const std::size_t size = std::size_t{1} << count(piece.wires);
+    piece.before.resize(static_cast<std::size_t>(count(piece.wires)), identity2);
+    std::size_t bit = 1, place = 0, zeros = settle_entries(piece.entries);
     each(piece.wires, [&](int wire) {
-        const Matrix2& turn = carried(wire);
+        Matrix2 turn = piece.before[place] * carried(wire);
+        std::vector<Complex> whole = behind(turn, bit, piece.entries);
+        if (const std::size_t left = settle_entries(whole); left >= zeros) {
+            piece.entries = std::move(whole), zeros = left;
+            piece.before[place] = identity2;
+        } else {
+            piece.entries = behind(split_phases(turn), bit, std::move(piece.entries));
+            piece.before[place] = turn;
+        }
+        bit *= 2, ++place;
+    });
+    const auto angle = [&](std::size_t row, double none) {
+        const Complex own = piece.entries[(size + 1) * row];
+        return std::abs(own) < rounding ? none : std::arg(own);
+    };
+    const double all_of = angle(0, 0);
+    phase += all_of;
+    bit = 1;
+    each(piece.wires, [&](int wire) {
+        const double own = angle(bit, all_of) - all_of;
+        carried(wire) = phase2(own);
         for (std::size_t k = 0; k < piece.entries.size(); ++k)
-            if (!(k & bit)) {
-                const Complex a = piece.entries[k], b = piece.entries[k | bit];
-                piece.entries[k] = times(a, turn[0]) + times(b, turn[2]);
-                piece.entries[k | bit] = times(a, turn[1]) + times(b, turn[3]);
-            }
-        carried(wire) = identity2;
+            if (k / size & bit) piece.entries[k] = times(piece.entries[k], std::polar(1.0, -own));
         bit *= 2;
     });
+    for (Complex& one : piece.entries) one = times(one, std::polar(1.0, -all_of));
+    settle_entries(piece.entries);
     untouched_ &= ~piece.wires;
     all.push_back(std::move(piece));
 }

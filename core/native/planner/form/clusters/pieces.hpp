@@ -24,7 +24,7 @@ struct Piece {
     std::size_t parts = 1;  // how much of what was read it is
 
     bool joins() const { return kind == parity || kind == where; }
-    bool has_turns() const { return joins() || kind == pair || kind == turn; }
+    bool has_turns() const { return !before.empty(); }
     const Matrix2& turn_of(int wire) const { return before[static_cast<std::size_t>(count(wires & below(wire)))]; }
 };
 
