@@ -209,7 +209,8 @@ std::size_t put_block(Cluster& of, int wires, Pieces& to, std::size_t& work) {
     if (std::size_t alone; is_wide && find_phases(of, of.pieces.size(), good, alone, work).pieces) return 0;
     Product whole(of.wires, work);
     for (const Piece& piece : of.pieces) whole.add(piece);
-    if (whole.mixed() < (is_wide ? 2 : 3)) return 0;
+    const int mixed = whole.mixed();  // of three wires and one that is read, smaller pieces under a control are found
+    if (mixed != wires && !(is_wide && mixed == 2)) return 0;
     Block best;
     whole.look(of.pieces, of.pieces.size(), best);
     for (Mask side = of.wires & (of.wires - 1); is_wide && side; side = (side - 1) & of.wires)
