@@ -5,16 +5,12 @@
 #include <algorithm>
 #include <utility>
 
-#include "planner/form/clusters/conserved.hpp"
-
 namespace qx::form {
 
 namespace {
 
 constexpr double rounding = 1e-12;
 constexpr Matrix2 flip{0, 1, 1, 0};
-constexpr std::size_t least_of_three = 12;  // pieces of a block; fewer are no dearer one by one
-constexpr std::size_t most_of_both = 8;     // pieces at the end of a block on each side of its wires, if on both
 constexpr Mask first_wires = 0b1111;        // that are looked at together, then all others: most mixing is seen then
 constexpr Mask fewest_wires = 0b11;         // that are looked at before those
 constexpr std::size_t filled = 16;         // entries of a column, in the mean, of a matrix that is given up
@@ -116,115 +112,6 @@ Beginning find_phases(const Cluster& of, std::size_t within, double least, std::
         before = n, factors = now_factors;
     }
     return best;
-}
-
-namespace {
-
-// A block that the first pieces of a cluster are.
-struct Block {
-    std::vector<Piece> pieces{};  // of the cluster, in an order in which those come first
-    std::size_t number = 0, zeros = 0;
-    std::vector<Complex> entries{};
-    Turns around{};
-};
-
-// Makes a matrix of pieces.
-class Product {
-  public:
-    Product(Mask wires, std::size_t& work) : work_(work) {
-        each(wires, [&](int wire) { on_.push_back(wire), made_.add_wire(); });
-    }
-
-    void add(const Piece& piece) { act(piece, made_, on_), work_ += made_.size(); }
-    int mixed() const {
-        int out = 0;
-        for (int k = 0; k < made_.wires(); ++k) out += made_.rank(k) > 2;
-        return out;
-    }
-    // Makes the block of so many pieces better, if what they are has more zeros.
-    void look(const std::vector<Piece>& pieces, std::size_t number, Block& best) const {
-        Block own{{}, number, 0, made_.dense(), {}};
-        own.around = take_turns(own.entries, made_.wires());
-        for (const Complex& one : own.entries) own.zeros += std::abs(one) < rounding;
-        if (best.number && std::pair(own.zeros, number) <= std::pair(best.zeros, best.number)) return;
-        own.pieces = pieces;
-        best = std::move(own);
-    }
-
-  private:
-    Segment made_;
-    std::vector<int> on_;
-    std::size_t& work_;
-};
-
-// Pieces of a cluster whose wires have two sides: those that nothing can be put off of, and others of each side behind them.
-struct Sides {
-    std::vector<Piece> first{};
-    std::array<std::vector<Piece>, 2> behind{};
-};
-
-Sides put_off(const std::vector<Piece>& pieces, Mask side) {
-    Sides out;
-    Mask stays = 0;  // the wires of pieces that others stand before
-    for (std::size_t k = pieces.size(); k-- > 0;) {
-        const Piece& piece = pieces[k];
-        const bool crosses = (piece.wires & side) && (piece.wires & ~side);
-        if (crosses || (piece.wires & stays)) stays |= piece.wires, out.first.push_back(piece);
-        else out.behind[piece.wires & side ? 1 : 0].push_back(piece);
-    }
-    for (auto* one : {&out.first, &out.behind[0], &out.behind[1]}) std::reverse(one->begin(), one->end());
-    return out;
-}
-
-// Looks at what is left of a cluster without pieces at the end on one side, on the other, or both.
-void look_at_sides(const Cluster& of, Mask side, std::size_t least, std::size_t& work, Block& best) {
-    const auto [first, behind] = put_off(of.pieces, side);
-    Product outer(of.wires, work);
-    for (const Piece& piece : first) outer.add(piece);
-    for (std::size_t n = 0; n <= behind[1].size(); ++n) {
-        if (n) outer.add(behind[1][n - 1]);
-        Product inner = outer;
-        const std::size_t most = !n ? behind[0].size() : n <= most_of_both ? most_of_both : 0;
-        for (std::size_t k = 0; k <= std::min(most, behind[0].size()); ++k) {
-            if (k) inner.add(behind[0][k - 1]);
-            if (first.size() + n + k < least) continue;
-            std::vector<Piece> pieces = first;
-            const auto put = [&](const std::vector<Piece>& from, std::size_t begin, std::size_t end) {
-                pieces.insert(pieces.end(), from.begin() + static_cast<std::ptrdiff_t>(begin),
-                              from.begin() + static_cast<std::ptrdiff_t>(end));
-            };
-            put(behind[1], 0, n), put(behind[0], 0, k);
-            put(behind[1], n, behind[1].size()), put(behind[0], k, behind[0].size());
-            inner.look(pieces, first.size() + n + k, best);
-        }
-    }
-}
-
-}  // namespace
-
-std::size_t put_block(Cluster& of, int wires, Pieces& to, std::size_t& work) {
-    const bool is_wide = wires > 3;
-    const std::size_t least = is_wide ? least_of_four : least_of_three;
-    if (of.pieces.size() < least || count(of.wires) < wires) return 0;
-    if (std::size_t alone; is_wide && find_phases(of, of.pieces.size(), good, alone, work).pieces) return 0;
-    Product whole(of.wires, work);
-    for (const Piece& piece : of.pieces) whole.add(piece);
-    const int mixed = whole.mixed();  // of three wires and one that is read, smaller pieces under a control are found
-    if (mixed != wires && !(is_wide && mixed == 2)) return 0;
-    Block best;
-    whole.look(of.pieces, of.pieces.size(), best);
-    for (Mask side = of.wires & (of.wires - 1); is_wide && side; side = (side - 1) & of.wires)
-        if (!(side & -of.wires & of.wires)) look_at_sides(of, side, least, work, best);
-    Piece block{Piece::block, of.wires, 0, 0, {}, std::move(best.entries)};
-    block.parts = 0;
-    for (std::size_t n = 0; n < best.number; ++n) block.parts += best.pieces[n].parts;
-    std::size_t place = 0;
-    each(of.wires, [&](int wire) { to.carried(wire) = best.around.before[place++] * to.carried(wire); });
-    to.put(std::move(block), false);
-    place = 0;
-    each(of.wires, [&](int wire) { to.carried(wire) = best.around.behind[place++] * to.carried(wire); });
-    of.pieces = std::move(best.pieces);
-    return best.number;
 }
 
 Beginning find_whole(const Cluster& of, std::size_t& work) {

@@ -8,8 +8,6 @@
 
 namespace qx::form {
 
-constexpr std::size_t least_of_four = 40;  // pieces of a block on four wires; fewer are no dearer as blocks on three
-
 struct Cluster {
     Mask wires = 0;
     std::vector<Piece> pieces{};
@@ -34,12 +32,6 @@ struct Beginning {
 // Lets a piece act, without turns of wires that are new, which are added to `wires`. whole: which of them, by their places,
 // can be other than 0 at first.
 void act(const Piece& piece, Segment& on, std::vector<int>& wires, Mask whole = ~Mask{0});
-
-// Puts pieces of a cluster as one matrix between turns, if it is on so many wires, three or four, and dearer piece by piece;
-// returns how many, which are the first ones then, and 0 if none are put. On four wires they are those of which the matrix
-// has most zeros: what is on three of them at the end may belong to what comes next. work: to which the entries that were
-// looked at are added.
-std::size_t put_block(Cluster& of, int wires, Pieces& to, std::size_t& work);
 
 // Finds a beginning that is diagonal but for turns, and of fewest phases for its pieces; one of no pieces if there is none.
 // least: of how many pieces each has to be, in the mean. alone: how many of the first pieces are phases one by one. within:

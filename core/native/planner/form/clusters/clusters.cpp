@@ -7,6 +7,7 @@
 #include <iterator>
 #include <numbers>
 
+#include "planner/form/clusters/blocks/block.hpp"
 #include "planner/form/clusters/controlled_turns.hpp"
 #include "planner/form/clusters/pair.hpp"
 #include "planner/form/clusters/piece_order.hpp"

@@ -1,4 +1,4 @@
-// Gates on the same few wires, found again as one: phases under many controls, and dense blocks on three wires.
+// Gates on the same few wires, found again as one: phases under many controls, and dense blocks on three wires or four.
 //
 // A transpiler takes Z under five controls apart into hundreds of gates, of which a form makes rotations that merge with
 // those of the next one. Here what was read becomes pieces, joint phases of some wires behind turns. Pieces that stay on few

@@ -1,8 +1,8 @@
 // Tests of matrices of which turns of their wires hide the zeros, and of pieces that are one.
 
-#include "planner/form/clusters/conserved.hpp"
+#include "planner/form/clusters/blocks/conserved.hpp"
 
-#include "planner/form/clusters/cluster.hpp"
+#include "planner/form/clusters/blocks/block.hpp"
 #include "planner/form/clusters/naive_phases.test.hpp"
 
 using namespace qx::form;

@@ -1,6 +1,6 @@
 // Between which turns of its wires a matrix has zeros: those of what it conserves.
 
-#include "planner/form/clusters/conserved.hpp"
+#include "planner/form/clusters/blocks/conserved.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -1,0 +1,16 @@
+// Dense blocks: pieces that stay on three wires, or on four, as one matrix.
+#pragma once
+
+#include "planner/form/clusters/cluster.hpp"
+
+namespace qx::form {
+
+constexpr std::size_t least_of_four = 40;  // pieces of a block on four wires; fewer are no dearer as blocks on three
+
+// Puts pieces of a cluster as one matrix between turns, if it is on so many wires, three or four, and dearer piece by piece;
+// returns how many, which are the first ones then, and 0 if none are put. On four wires they are those of which the matrix
+// has most zeros: what is on three of them at the end may belong to what comes next. work: to which the entries that were
+// looked at are added.
+std::size_t put_block(Cluster& of, int wires, Pieces& to, std::size_t& work);
+
+}  // namespace qx::form
