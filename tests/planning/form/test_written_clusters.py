@@ -128,11 +128,21 @@ def test_a_short_run_gives_up_looking_for_clusters() -> None:
         assert written.again(Manner.CLUSTERS, WritingLimits())
 
 
+def test_turns_under_a_control_are_clusters_about_any_axis() -> None:
+    """Two gates of a transpiler that are a turn under a control are one again, also where it is about X."""
+    ring = []
+    for control in range(8):
+        wire = (control + 1) % 8
+        for angle in (0.3, -0.3):
+            ring += [Gate("rx", (wire,), (angle,)), Gate("cz", (control, wire))]
+    written = written_out(transpiled(ring * 3, 8, BASES[1], 1))
+    assert written
+    assert written.again(Manner.CLUSTERS, WritingLimits())
+
+
 def test_where_there_are_no_clusters_nothing_is_written() -> None:
-    """Rotations of pairs between H are no clusters; nor is a circuit whose form is given up for being dense."""
-    ring = [Gate("rzz", (wire, (wire + 1) % 8), (0.3,)) for wire in range(8)] + [
-        Gate("h", (wire,)) for wire in range(8)
-    ]
+    """Signs of pairs between turns are no clusters; nor is a circuit whose form is given up for being dense."""
+    ring = [Gate("cz", (wire, (wire + 1) % 8)) for wire in range(8)] + [Gate("rx", (wire,), (0.3,)) for wire in range(8)]
     written = written_out(transpiled(ring * 3, 8, BASES[1], 1))
     assert written
     assert written.again(Manner.CLUSTERS, WritingLimits()) is None

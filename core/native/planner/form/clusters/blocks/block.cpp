@@ -121,6 +121,7 @@ std::size_t put_block(Cluster& of, int wires, Pieces& to, std::size_t& work) {
     whole.look(of.pieces, of.pieces.size(), best);
     for (Mask side = of.wires & (of.wires - 1); is_wide && side; side = (side - 1) & of.wires)
         if (!(side & -of.wires & of.wires)) look_at_sides(of, side, least, work, best);
+    if (is_wide && !best.zeros && best.number < 2 * least) return 0;  // as blocks on three wires it is no dearer
     Piece block{Piece::block, of.wires, 0, 0, {}, std::move(best.entries)};
     block.parts = 0;
     for (std::size_t n = 0; n < best.number; ++n) block.parts += best.pieces[n].parts;
