@@ -142,7 +142,9 @@ def test_turns_under_a_control_are_clusters_about_any_axis() -> None:
 
 def test_where_there_are_no_clusters_nothing_is_written() -> None:
     """Signs of pairs between turns are no clusters; nor is a circuit whose form is given up for being dense."""
-    ring = [Gate("cz", (wire, (wire + 1) % 8)) for wire in range(8)] + [Gate("rx", (wire,), (0.3,)) for wire in range(8)]
+    ring = [Gate("cz", (wire, (wire + 1) % 8)) for wire in range(8)] + [
+        Gate("rx", (wire,), (0.3,)) for wire in range(8)
+    ]
     written = written_out(transpiled(ring * 3, 8, BASES[1], 1))
     assert written
     assert written.again(Manner.CLUSTERS, WritingLimits()) is None
