@@ -98,7 +98,7 @@ void look_at_sides(const Cluster& of, Mask side, std::size_t least, std::size_t&
 
 // Returns how many pieces one behind the other are on three wires.
 template <class At>
-std::size_t num_on_three(At begin, At end) {
+std::size_t num_on_three(const At& begin, const At& end) {
     Mask wires = 0;
     const At other = std::find_if(begin, end, [&](const Piece& one) { return count(wires |= one.wires) > 3; });
     return static_cast<std::size_t>(other - begin);
