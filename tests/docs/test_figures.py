@@ -105,14 +105,16 @@ def test_the_table_of_first_runs_on_a_gpu(column: int, file: str, n: int) -> Non
     assert numbers(lines[-1][column]) == [round(mean, 1)]
 
 
-DRAWN = [(0, "", 20), (1, "", 24), (2, "", 28), (3, "_30", 30), (4, "_double", 28)]
+DRAWN = [(0, "h200_first_drawn", 20), (1, "h200_first_drawn", 28), (2, "h100_first_drawn", 20)]
+DRAWN += [(3, "h100_first_drawn", 24), (4, "h100_first_drawn", 28)]
+DRAWN += [(5, "h100_first_drawn_30", 30), (6, "h100_first_drawn_double", 28)]
 
 
 @pytest.mark.parametrize(("line", "file", "n"), DRAWN)
 @pytest.mark.parametrize(("column", "basis"), [(0, "as"), (4, "cz")])
 def test_the_table_of_drawn_structures(line: int, file: str, n: int, column: int, basis: str) -> None:
     """How many families there are, our times, the host's, and the ratios are those of the file."""
-    cells = [c for c in read(f"h100_first_drawn{file}.json")["cells"] if (c["n"], c["basis"]) == (n, basis)]
+    cells = [c for c in read(f"{file}.json")["cells"] if (c["n"], c["basis"]) == (n, basis)]
     found = table("| qubits | families, as written")[line]
     assert int(found[column]) == len(cells)
     ours, ratio = numbers(found[column + 1])
