@@ -5,8 +5,8 @@
 
 namespace qx::form {
 
-// Returns gates that do the same but for a phase. Where S, Z and CZ lie together on many pairs of wires, they are quarter
-// turns about Z strings in place of these, one more than there are wires at most but for Z.
+// Returns gates that do the same but for a phase. Where S, S†, Z and CZ stand side by side with many CZ, they become quarter
+// turns about Z strings, at most one more than there are wires, and a half turn about one.
 std::vector<Gate> fewer_phases(const std::vector<Gate>& gates);
 
 }  // namespace qx::form
