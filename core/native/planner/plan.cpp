@@ -6,6 +6,7 @@
 #include <malloc.h>
 #endif
 
+#include <algorithm>
 #include <cstring>
 #include <limits>
 #include <memory>
@@ -255,15 +256,10 @@ void trim() {
 #endif
 }
 
-template <class Value>
-const Value* address(qx::Int integer) {
-    return reinterpret_cast<const Value*>(integer);
-}
-
-// Reads levels: local, peers, slice, ranks, mesh, stays, place, parities, how many layers, and their bits; and their rates,
-// those of `Rates` and then of the layers.
+// Reads whether there are levels, and then local, peers, slice, ranks, mesh, stays, place, parities, how many layers, and
+// their bits; and their rates, those of `Rates` and then of the layers.
 std::unique_ptr<OnLevels> on_levels(const qx::Int* given, const double* rates) {
-    if (!given) return nullptr;
+    if (!*given++) return nullptr;
     auto at = [&](int k) { return static_cast<int>(given[k]); };
     Levels levels{at(0), at(1), at(2), at(3), given[4] != 0, {}};
     auto out = std::make_unique<OnLevels>(OnLevels{std::move(levels), {}, given[5] != 0, given[6] != 0, at(7)});
@@ -287,9 +283,9 @@ Planner* begun(qx::python::Object* ops, const qx::Int* types, const qx::Int* giv
                  static_cast<int>(shape[7]),
                  static_cast<int>(shape[8]),
                  shape[9] != 0,
-                 given[16] != 0,
-                 given[17] != 0,
-                 given[18] != 0,
+                 shape[12] != 0,
+                 shape[13] != 0,
+                 shape[14] != 0,
                  rates[0],
                  rates[1],
                  rates[2],
@@ -297,22 +293,23 @@ Planner* begun(qx::python::Object* ops, const qx::Int* types, const qx::Int* giv
                  rates[4],
                  rates[5],
                  rates[6],
-                 static_cast<int>(given[19]),
+                 static_cast<int>(shape[15]),
                  rates[7],
                  rates[8],
                  rates[9],
-                 Rules(static_cast<Mask>(given[21]))};
+                 Rules(static_cast<Mask>(shape[16]))};
     fitted.follow_rules();
-    int num_bits = static_cast<int>(given[10]);
-    Layout start;
-    for (int wire = 0; wire < num_bits; ++wire) start.address.push_back(static_cast<int>(address<qx::Int>(given[11])[wire]));
-    start.flip = static_cast<Mask>(given[12]);
+    given += 17;
+    int num_bits = static_cast<int>(*given++);
+    Layout start{{given, given + num_bits}, static_cast<Mask>(shape[10])};
+    given += num_bits;
+    const qx::Int tried = *given++;
     std::vector<Mask> lows;
-    for (qx::Int k = 0; k < given[15] && fitted.rules.has(Rule::lowest); ++k)
-        lows.push_back(static_cast<Mask>(address<qx::Int>(given[14])[k]));
-    auto made = std::make_unique<Planner>(std::move(reader), num_bits, start, fitted, static_cast<Mask>(given[13]),
-                                          std::move(lows), Promise{rates[10], rates[11], rates[12]},
-                                          on_levels(address<qx::Int>(given[20]), rates + 13));
+    if (fitted.rules.has(Rule::lowest)) lows.assign(given, given + tried);
+    given += tried;
+    auto made =
+        std::make_unique<Planner>(std::move(reader), num_bits, start, fitted, static_cast<Mask>(shape[11]), std::move(lows),
+                                  Promise{rates[10], rates[11], rates[12]}, on_levels(given, rates + 13));
     return made->read() ? made.release() : nullptr;
 }
 
@@ -373,6 +370,7 @@ QX_EXPORT(plan_arrays, (qx::Int planner, qx::Int* out)) {
     const PlanContext& context = *made->context;
     std::size_t places = (context.places.size() + context.listed.size()) * sizeof(Index);
     *out++ = program.size(), *out++ = static_cast<qx::Int>(program.bytes() + places);
+    *out++ = std::ranges::count_if(made->steps.steps, [](const Step& step) { return step.type != Step::sweep; });
     *out++ = reinterpret_cast<qx::Int>(static_cast<PlanSteps*>(made));
     return 0;
 }

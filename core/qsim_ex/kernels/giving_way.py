@@ -30,7 +30,7 @@ class FirstRuns:
 
     def __init__(self) -> None:
         self._lock, self._planned, self._collects = fork.lock(), 0, False
-        self._none = threading.Event()  # whose waiting threads ask for no lock of the interpreter meanwhile
+        self._none: threading.Event | None = None  # made by who waits, without the interpreter's lock
         if hasattr(os, "register_at_fork"):
             os.register_at_fork(after_in_child=self._forget)
 
@@ -39,7 +39,6 @@ class FirstRuns:
             if not self._planned:
                 self._collects = gc.isenabled()
                 gc.disable()
-                self._none.clear()
             self._planned += 1
 
     def __exit__(self, *_: object) -> None:
@@ -47,7 +46,9 @@ class FirstRuns:
             self._planned = max(0, self._planned - 1)
             if self._planned:
                 return
-            self._none.set()
+            none, self._none = self._none, None
+            if none is not None:
+                none.set()
             if self._collects:
                 gc.enable()
 
@@ -55,14 +56,20 @@ class FirstRuns:
         """Have no run in a forked child, where the threads that plan are not."""
         if self._planned and self._collects:
             gc.enable()
-        self._planned, self._none = 0, threading.Event()
+        self._planned, self._none = 0, None
 
     def give_way(self, waits: bool = True) -> bool:
         """Wait until no first run is being planned, but not for long; called before each piece of work.
 
         waits: whether to wait at all. Returned is whether none is being planned now.
         """
-        return not self._planned or (waits and self._none.wait(_MOST))
+        if not self._planned or not waits:
+            return not self._planned
+        with self._lock:
+            if not self._planned:
+                return True
+            none = self._none = self._none or threading.Event()
+        return none.wait(_MOST)
 
 
 FIRST_RUNS = FirstRuns()

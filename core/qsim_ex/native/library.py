@@ -169,6 +169,19 @@ _BYTE = ctypes.c_char
 """The start of any array: `from_buffer` raises TypeError for one that is not in C order."""
 
 
+def integers(count: int) -> ctypes.Array[ctypes.c_int64]:
+    """Return room for so many integers that a function of the library writes, which takes it as it is.
+
+    ``room[:]`` is their list. To make an array of NumPy, to address it and to read it takes several times as long.
+    """
+    return _integers(count)()
+
+
+@cache
+def _integers(count: int) -> type[ctypes.Array[ctypes.c_int64]]:
+    return ctypes.c_int64 * count  # a type that nobody keeps is made anew
+
+
 def structure(names: str) -> type[ctypes.Structure]:
     """Return the type of a C structure of 64-bit integers and addresses, for the names of its fields in order."""
     fields = [(name, ctypes.c_int64) for name in names.split()]

@@ -5,9 +5,6 @@ from __future__ import annotations
 import itertools
 from typing import TYPE_CHECKING
 
-import numpy as np
-from numpy.typing import NDArray
-
 from qsim_ex.circuit.ops import Unitary, title_of
 from qsim_ex.errors import NotSupported, OptionError
 from qsim_ex.later import later
@@ -43,11 +40,11 @@ def check(levels: Levels, num_wires: int) -> None:
         )
 
 
-def as_integers(levels: Levels, shape: Shape, place: bool, parities: int) -> NDArray[np.int64]:
+def as_integers(levels: Levels, shape: Shape, place: bool, parities: int) -> list[int]:
     """Return levels as native code reads them; parities: `rules.PARITIES`."""
     sizes = levels.local, levels.peers, levels.slice, levels.ranks, levels.network == "mesh"
     layers = [layer.bits for layer in levels.layers]
-    return np.array([*sizes, shape.stays, place, parities, len(layers), *layers], dtype=np.int64)
+    return [*sizes, shape.stays, place, parities, len(layers), *layers]
 
 
 def rates_of(levels: Levels) -> tuple[float, ...]:

@@ -8,7 +8,9 @@ for some milliseconds at a time, so that Ctrl-C and `cancel` end it. `steps` say
 
 from __future__ import annotations
 
+import ctypes
 import random
+import struct
 from functools import lru_cache
 from typing import TYPE_CHECKING, Literal, cast
 
@@ -18,7 +20,7 @@ from numpy.typing import NDArray
 from qsim_ex.circuit.ops import ALWAYS, Initialize, Op, Permutation, Unitary
 from qsim_ex.errors import NotSupported, PlanError
 from qsim_ex.later import later
-from qsim_ex.native.library import REFUSED, address, check_cancelled, function, refusal, unchecked
+from qsim_ex.native.library import REFUSED, address, check_cancelled, function, integers, refusal, unchecked
 from qsim_ex.planning import rules
 from qsim_ex.steps.compiled import NativeCoefficients, steps_of
 from qsim_ex.steps.layout import Layout, Levels, Shape
@@ -158,29 +160,23 @@ def planned(
     place: bool = False,
 ) -> Planner:
     """Return a planner that is done. choices: of the lowest bits of a new state, which it may try."""
-    promise, tried = rules.PROMISE, np.array(choices, dtype=np.int64)
-    divided = None if levels is None else above.as_integers(levels, fitted, place, rules.PARITIES)
-    bits = np.array(start.address, dtype=np.int64)
-    given = np.array(
-        [
-            *(fitted.tile, fitted.registers, fitted.low, fitted.edge),
-            *(-1 if fitted.most_blocks is None else fitted.most_blocks, fitted.dense),
-            *(fitted.table, fitted.start),
-            *(fitted.block_made, fitted.block is not None),
-            *(num_wires, address(bits), start.flip, fresh, address(tried), len(tried), fitted.floats, fitted.relabels),
-            *(fitted.linear, fitted.fewer, 0 if divided is None else address(divided)),
-            rules.mask_of_rules(fitted.left_out) if fitted.left_out else 0,
-        ],
-        dtype=np.int64,
-    )
-    rates = np.array(
-        [
-            *(fitted.item_work, fitted.balance, fitted.block or 0.0, fitted.seen, fitted.transposed),
-            *(fitted.counted, fitted.exchanged, fitted.scattered, fitted.elsewhere, fitted.permute),
-            *(promise.cx_ratio * (fitted.cx_ratio if fresh else fitted.cx_ratio_there), promise.piece, promise.gain),
-            *(() if levels is None else above.rates_of(levels)),
-        ]
-    )
+    promise = rules.PROMISE
+    given = [
+        *(fitted.tile, fitted.registers, fitted.low, fitted.edge),
+        *(-1 if fitted.most_blocks is None else fitted.most_blocks, fitted.dense),
+        *(fitted.table, fitted.start),
+        *(fitted.block_made, fitted.block is not None),
+        *(start.flip, fresh, fitted.floats, fitted.relabels, fitted.linear, fitted.fewer),
+        rules.mask_of_rules(fitted.left_out) if fitted.left_out else 0,
+        *(num_wires, *start.address, len(choices), *choices),
+        *((0,) if levels is None else (1, *above.as_integers(levels, fitted, place, rules.PARITIES))),
+    ]
+    rates = [
+        *(fitted.item_work, fitted.balance, fitted.block or 0.0, fitted.seen, fitted.transposed),
+        *(fitted.counted, fitted.exchanged, fitted.scattered, fitted.elsewhere, fitted.permute),
+        *(promise.cx_ratio * (fitted.cx_ratio if fresh else fitted.cx_ratio_there), promise.piece, promise.gain),
+        *(() if levels is None else above.rates_of(levels)),
+    ]
     planner = Planner(instructions, given, rates)
     planner.run(num_wires if levels is None else levels.local)
     return planner
@@ -218,13 +214,12 @@ class Planner:
 
     handle = 0  # until there is one: Ctrl-C may come before `__init__` begins
 
-    def __init__(self, instructions: tuple[Unitary, ...], given: Integers, rates: NDArray[np.float64]) -> None:
+    def __init__(self, instructions: tuple[Unitary, ...], given: list[int], rates: list[float]) -> None:
         self._free = function("plan_free")
         ops, types = as_ops(instructions)
         self._instructions, self._read = instructions, (ops, types)  # kept, since a large circuit is read part by part
-        self.handle = function("plan_begin")(
-            ops, 0 if types is None else address(types), address(given), address(rates)
-        )
+        sizes, reals = struct.pack(f"{len(given)}q", *given), struct.pack(f"{len(rates)}d", *rates)
+        self.handle = function("plan_begin")(ops, 0 if types is None else address(types), sizes, reals)
 
     def run(self, local: int) -> None:
         """Plan to the end; raises `NotSupported`, `OutOfMemory` or `PlanError`. local: how many bits are local."""
@@ -238,32 +233,28 @@ class Planner:
         The flips of both layouts; whether wires were moved, whether the lowest bits change from sweep to sweep, and
         whether the plan is in a CNOT frame; and how many bits are lowest.
         """
-        out = np.empty(2 * len(NAMES) + 10, dtype=np.int64)
-        function("plan_arrays")(self.handle, out.ctypes.data)
-        *found, flip, end_flip, num_operands, reordered, floats, linear, low, size, program_bytes, steps = out.tolist()
+        function("plan_arrays")(self.handle, out := integers(2 * len(NAMES) + 11))
+        *found, flip, end_flip, operands, reordered, floats, linear, low, size, program_bytes, others, steps = out[:]
         changes = flip, end_flip, reordered, floats, linear, low
-        return PlanArrays(self, steps, found, num_operands, size, program_bytes), changes
+        return PlanArrays(self, steps, found, operands, size, program_bytes, others), changes
 
     def stages(self) -> tuple[list[int], bool, int]:
         """Return the stages as integers, whether parities are far, and which index bits are fresh in the end."""
-        out = np.empty(4, dtype=np.int64)
-        function("plan_stages")(self.handle, out.ctypes.data)
-        at, count, parities, left = out.tolist()
+        function("plan_stages")(self.handle, out := integers(4))
+        at, count, parities, left = out
         return Memory(self, at, count, "i8").array().tolist(), bool(parities), left
 
     def listed(self) -> list[int]:
         """Return address and length of each array of the listed coefficient program, which this object keeps."""
-        out = np.empty(2 * len(LISTED), dtype=np.int64)
-        listed = unchecked("plan_listed")
-        if listed(self.handle, out.ctypes.data) == REFUSED:
+        out, listed = integers(2 * len(LISTED)), unchecked("plan_listed")
+        if listed(self.handle, out) == REFUSED:
             raise refusal(listed)
-        return [int(number) for number in out.tolist()]
+        return out[:]
 
     def passes(self) -> float:
         """Return how long a plan for one device takes, in passes over the full state."""
-        out = np.empty(1)
-        function("plan_time")(self.handle, address(out))
-        return float(out[0])
+        function("plan_time")(self.handle, ctypes.byref(out := ctypes.c_double()))
+        return out.value
 
     def __del__(self) -> None:
         if self.handle:

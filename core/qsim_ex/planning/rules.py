@@ -11,18 +11,15 @@ from collections.abc import Iterable
 from functools import lru_cache
 from typing import NamedTuple
 
-import numpy as np
-
 from qsim_ex.errors import OptionError
-from qsim_ex.native.library import function
+from qsim_ex.native.library import function, integers
 
 
 @lru_cache(maxsize=1)
 def rules() -> tuple[str, ...]:
     """Return the names of all rules, in the order of native code."""
-    out = np.empty(2, dtype=np.int64)
-    function("plan_rules")(out.ctypes.data)
-    at, length = out.tolist()
+    function("plan_rules")(out := integers(2))
+    at, length = out
     return tuple(ctypes.string_at(at, length).decode().split())
 
 

@@ -14,6 +14,7 @@ from qsim_ex.planning.cost.first_run import interpreted_longer
 from qsim_ex.planning.cost.rates import Rates
 from qsim_ex.steps.compiled import arrays_of
 from qsim_ex.steps.plan import Plan
+from qsim_ex.steps.plan_arrays import PlanArrays
 
 _MOST_LONGER = 8
 """How many times as long as later runs a first one may take; it was up to 5 on an H100."""
@@ -48,13 +49,6 @@ class Where(NamedTuple):
         """Whether the first run waits there for kernels, which takes much longer than all manners are planned in."""
         return self.device.interprets and self.options.compile == "always"
 
-    def at_first(self, plans: Sequence[Plan]) -> float:
-        """Return by how many seconds some plans take longer there in a first run: sweeps may be interpreted."""
-        if not self.device.interprets or self.compiles:
-            return 0.0
-        native = [arrays_of(plan.steps) for plan in plans if plan.steps]
-        return sum(interpreted_longer(one, self.deployment.num_wires, self.rates) for one in native if one)
-
     @property
     def one_pass(self) -> float:
         """In how many seconds a state is read and written once."""
@@ -62,16 +56,25 @@ class Where(NamedTuple):
 
     def seconds(self, plans: Sequence[Plan]) -> float:
         """Return how long some plans take there."""
-        native = [arrays_of(plan.steps) for plan in plans if plan.steps]
+        return self._seconds(plans, _native(plans))
+
+    def _seconds(self, plans: Sequence[Plan], native: Sequence[PlanArrays | None]) -> float:
         if None in native:
             return total_of(plans, self.options.dtype, self.deployment, self.rates).seconds
-        return self.one_pass * sum(arrays.passes for arrays in native if arrays)
+        return self.one_pass * sum([arrays.passes for arrays in native if arrays])
 
     def times(self, plans: Sequence[Plan], least: float = 0.0) -> Times:
         """Return how long some plans take there in later runs, and in a first one.
 
         least: the seconds below which nobody asks how much longer a first run takes.
         """
-        later = self.seconds(plans)
-        longer = self.at_first(plans) if _MOST_LONGER * later >= least else 0.0
+        native = _native(plans)
+        later, longer = self._seconds(plans, native), 0.0
+        if _MOST_LONGER * later >= least and self.device.interprets and not self.compiles:
+            longer = sum([interpreted_longer(one, self.deployment.num_wires, self.rates) for one in native if one])
         return Times(later + longer * (self.options.compile == "never"), later + longer)
+
+
+def _native(plans: Sequence[Plan]) -> list[PlanArrays | None]:
+    """Return the arrays of each plan that has steps; None for one on several levels."""
+    return [arrays_of(plan.steps) for plan in plans if plan.steps]

@@ -64,9 +64,9 @@ class Guard:
         """End all use; return False if it had ended before. Raises `StateVectorBusy`."""
         if self.closed:
             return False
-        with self.aside():
-            self.pending = None
-            self.closed = True
+        self._enter()
+        self.pending, self.closed = None, True
+        self._leave()
         return True
 
 

@@ -111,8 +111,9 @@ class PlannedSweep(Sweep):
 
 def steps_of(arrays: PlanArrays) -> tuple[Step, ...]:
     """Return all steps of a plan; what a sweep consists of is made when it is asked for."""
-    kinds = enumerate(arrays.steps[:, column.KIND].tolist())
-    return tuple([PlannedSweep.of(arrays, at) if kind == SWEEP else _step(arrays, at) for at, kind in kinds])
+    kinds = arrays.steps[:, column.KIND].tolist() if arrays.others else [SWEEP] * arrays.num_steps
+    steps = [PlannedSweep.of(arrays, at) if kind == SWEEP else _step(arrays, at) for at, kind in enumerate(kinds)]
+    return tuple(steps)
 
 
 def _step(arrays: PlanArrays, number: int) -> Step:
@@ -170,7 +171,7 @@ def arrays_of(steps: Sequence[Step]) -> PlanArrays | None:
     """Return the arrays of the compiled plan whose steps these are, all of them; None for others, and for stages."""
     first = next((step for step in steps if isinstance(step, PlannedSweep)), None)
     arrays = first.arrays if first else None
-    if arrays is None or arrays.staged or len(steps) != len(arrays.steps):
+    if arrays is None or arrays.staged or len(steps) != arrays.num_steps:
         return None
     for number, step in enumerate(steps):
         if isinstance(step, PlannedSweep) and (step.arrays is not arrays or step.number != number):

@@ -6,6 +6,7 @@ Most runs on a CPU read nothing else: native code takes the arrays. `compiled` m
 from __future__ import annotations
 
 import ctypes
+import struct
 from collections.abc import Callable, Hashable
 from functools import cached_property
 from itertools import pairwise
@@ -15,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from qsim_ex.circuit.ops import Pattern
-from qsim_ex.native.library import function
+from qsim_ex.native.library import function, integers
 from qsim_ex.steps.algebra import columns_on
 
 Integers = NDArray[np.int64]
@@ -114,6 +115,7 @@ class PlanArrays:
     """The arrays of one compiled plan; `NAMES` has their names, the structs of core/native/planner their columns.
 
     owner: keeps the memory. handle: the struct PlanSteps in native code. found: address and length of each array.
+    others: how many steps are no sweeps.
     num_operands: as in `Coefficients`. size: how many numbers there are while a CPU runs the coefficient program, the
     operands included; `packed` are places among these.
     staged: whether the state has several levels, so that not all steps run one behind the other.
@@ -133,12 +135,13 @@ class PlanArrays:
     end: NDArray[np.int32]
 
     def __init__(
-        self, owner: Owner, handle: int, found: list[int], num_operands: int, size: int, program_bytes: int
+        self, owner: Owner, handle: int, found: list[int], num_operands: int, size: int, program_bytes: int, others: int
     ) -> None:
-        self.owner, self.handle = owner, handle
+        self.owner, self.handle, self.others = owner, handle, others
         self.num_operands = num_operands
         self.size = size
         self.staged = False
+        self.num_steps = found[1]
         self._found, self._program_bytes = found, program_bytes
 
     def __getattr__(self, name: str) -> NDArray[Any]:
@@ -152,7 +155,7 @@ class PlanArrays:
     def bits_of(self, name: str) -> tuple[int, ...]:
         """Return the index bits in `start` or `end`, without an array of NumPy, which takes ten times as long."""
         at, count = self._found[2 * _NUMBERS[name] :][:2]
-        return tuple((ctypes.c_int32 * count).from_address(at))
+        return struct.unpack(f"{count}i", ctypes.string_at(at, 4 * count))
 
     @property
     def bytes(self) -> int:
@@ -201,10 +204,9 @@ class PlanArrays:
     @cached_property
     def keys(self) -> list[Key]:
         """For each sweep, by the number of its step, bytes that are equal exactly if sweeps are; () for other steps."""
-        out = np.empty(4, dtype=np.int64)
-        made = function("plan_keys")(self.handle, out.ctypes.data)
+        made = function("plan_keys")(self.handle, out := integers(4))
         try:
-            words, count, ends, sweeps = out.tolist()
+            words, count, ends, sweeps = out
             whole = Memory(self, words, count, "i8").array().tobytes()
             bounds = [8 * end for end in [0, *Memory(self, ends, sweeps, "i8").array().tolist()]]
         finally:

@@ -5,11 +5,11 @@ Later runs have kernels of their own, which are compiled in the background, and 
 
 from __future__ import annotations
 
+import ctypes
+import struct
 from typing import NamedTuple
 
-import numpy as np
-
-from qsim_ex.native.library import address, function
+from qsim_ex.native.library import function
 from qsim_ex.planning.cost.rates import H200, Rates
 from qsim_ex.planning.cost.stage_cost import seconds, seconds_beside_copies, stage_costs
 from qsim_ex.planning.cost.step_cost import CONDITION, PERMUTE, PHASE, READING, REGISTER_BLOCK, TABLE
@@ -60,10 +60,10 @@ def interpreted_longer(arrays: PlanArrays, num_bits: int, rates: Rates) -> float
     That is what the interpreter does for blocks and items beside their arithmetic, as in `first_run`, without making
     objects of a plan's arrays.
     """
-    longer = np.empty(1)
-    function("plan_interpreted")(arrays.handle, address(_EXTRA), address(longer))
-    return float(longer[0]) * 2.0**num_bits / rates.interpreted
+    longer = ctypes.c_double()
+    function("plan_interpreted")(arrays.handle, _EXTRA, ctypes.byref(longer))
+    return longer.value * 2.0**num_bits / rates.interpreted
 
 
-_EXTRA = np.array([REGISTER_BLOCK, TABLE, PHASE, PERMUTE, READING, CONDITION])
+_EXTRA = struct.pack("6d", REGISTER_BLOCK, TABLE, PHASE, PERMUTE, READING, CONDITION)
 """What counts beside arithmetic, in the order of core/native/planner/tiles/interpreted.cpp."""

@@ -5,13 +5,11 @@ from __future__ import annotations
 from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from qsim_ex.kernels.cuda.interpret.interpreter import MANY
 from qsim_ex.kernels.cuda.interpret.sweep_program import SweepProgram
 from qsim_ex.kernels.cuda.runtime import HostArray
 from qsim_ex.later import later
-from qsim_ex.native.library import function
+from qsim_ex.native.library import function, integers
 from qsim_ex.precision import Precision
 from qsim_ex.steps.compiled import PlannedSweep
 from qsim_ex.steps.plan_arrays import PlanArrays, arrays_at
@@ -52,10 +50,10 @@ class SweepPrograms:
     def __init__(self, arrays: PlanArrays | SweepArrays, precision: Precision, tensor: bool, bodies: bool) -> None:
         self.arrays, self.precision = arrays, precision
         self._free = function("plan_free_programs")
-        out = np.empty(2 * len(_ARRAYS), dtype=np.int64)
+        out = integers(2 * len(_ARRAYS))
         sizes = precision.storage.real_bytes, precision.tensor.depth
-        self.handle = function("plan_programs")(arrays.handle, *sizes, tensor, bodies, MANY.words, out.ctypes.data)
-        self._found = out.tolist()
+        self.handle = function("plan_programs")(arrays.handle, *sizes, tensor, bodies, MANY.words, out)
+        self._found = out[:]
 
     def program(self, number: int) -> SweepProgram:
         """Return the program of a sweep, by the number of its step."""

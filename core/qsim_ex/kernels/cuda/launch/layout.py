@@ -7,6 +7,7 @@ same way, with the data of their kernels in place of programs.
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Sequence
 from functools import cache
 
@@ -21,7 +22,7 @@ from qsim_ex.kernels.cuda.launch.launches import LaunchList
 from qsim_ex.kernels.cuda.launch.tables import BY_VALUE
 from qsim_ex.kernels.cuda.runtime import KernelText, LoadedKernel, Runtime
 from qsim_ex.kernels.cuda.sweep_launch import CompiledSweep
-from qsim_ex.native.library import address, function
+from qsim_ex.native.library import address, function, integers
 from qsim_ex.precision import Precision
 from qsim_ex.steps.plan_arrays import Memory, PlanArrays
 
@@ -40,25 +41,25 @@ def laid_out(
     few, many = interpreter.FEW, interpreter.MANY
     limits = [most for _, most in BY_VALUE]
     sizes = num_bits, precision.storage.real_bytes, runtime.room
-    given = np.array([*sizes, *few, *many, *limits], dtype=np.int64)
-    out = np.empty(8, dtype=np.int64)
+    given = [*sizes, *few, *many, *limits]
+    out = integers(8)
     if any(kernels):
         plan.owner.listed()  # which native code reads then, so that each number is made when it is needed
     programs = None if all(kernels) else plan_programs(plan, precision, runtime.tensor, True)
     own = _rows(runtime, kernels) if any(kernels) else None
     rows, at = 0 if own is None else address(own), 0 if programs is None else programs.handle
-    handle = function("plan_launches")(plan.owner.handle, at, rows, address(given), address(out))
+    handle = function("plan_launches")(plan.owner.handle, at, rows, struct.pack(f"{len(given)}q", *given), out)
     if not handle:
         return None
     owner = _KeptLaunches(handle, plan, programs)
-    words, places, sent, size, room, constants, tables, mask = out.tolist()
+    words, places, sent, size, room, constants, tables, mask = out
     used = wires_of(mask)
     functions = runtime.kernels([_text(number, precision) for number in used])
-    handles = np.zeros(mask.bit_length(), dtype=np.int64)
+    handles = integers(mask.bit_length())
     for number, one in zip(used, functions, strict=True):
         handles[number] = runtime.handle(one)
     on_device = runtime.upload(Memory(owner, sent, size, "u4").array()) if size else None
-    function("plan_link_launches")(handle, address(handles), 0 if on_device is None else runtime.address(on_device))
+    function("plan_link_launches")(handle, handles, 0 if on_device is None else runtime.address(on_device))
     kept = [owner, on_device, *functions, *_functions(kernels)]
     return LaunchList(runtime, words, places, kept, room, constants, tables, precision.storage.real.type)
 
