@@ -60,7 +60,9 @@ def draw_bases(random: Random) -> Case:
             ask["measured"] = tuple(random.sample(range(wires), random.randint(1, _MOST_BITS)))
         case "values":
             ask["observables"] = tuple(terms(random, wires) for _ in range(random.randint(1, 2)))
-    ask["thresholds"] = {"clustered_percent": 0} if random.random() < 0.7 else {}
+    ask["thresholds"] = (
+        {"clustered_percent": 0, "block_pieces": random.choice([4, 40])} if random.random() < 0.7 else {}
+    )
     if random.random() < 0.5:
         ask["thresholds"] |= WRITTEN
     return Case("qiskit-bases", wires, 0, tuple(lines), chosen, ask)

@@ -67,6 +67,8 @@ class Native:
         half of that for a change; 0 stands for no limit.
     clustered_percent: how much of the gates on several wires has to be part of clusters, if these are written.
     clustered_entries: what may be looked at for clusters in a first run, for each of its microseconds.
+    block_pieces: the fewest gates on two wires, as a transpiler writes them, of a matrix on four wires; of one without
+        zeros twice as many. Fewer are no dearer as matrices on three.
     phase_pairs: the most CZ for each parity that stay as they are; more phases side by side are those of parities, of
         which a table reads ten, too.
     """
@@ -114,4 +116,5 @@ class Native:
     change_microseconds: int = 8
     clustered_percent: int = 25
     clustered_entries: int = 75
+    block_pieces: int = 40
     phase_pairs: int = 2

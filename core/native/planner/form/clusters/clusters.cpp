@@ -58,7 +58,7 @@ bool may_have_wide_blocks(const Pieces& of) {
         each(piece.wires, [&](int wire) {
             Run& own = runs[static_cast<std::size_t>(wire)];
             if (!piece.joins() || count(own.wires | piece.wires) > 4) own = {};
-            if (piece.joins()) own.wires |= piece.wires, out = out || ++own.pieces >= least_of_four / 2;
+            if (piece.joins()) own.wires |= piece.wires, out = out || 2 * ++own.pieces >= thresholds.block_pieces;
         });
     return out;
 }
@@ -119,13 +119,14 @@ void Clusters::begin_pass() {
     given_.all = near_each_other(std::move(given_.all), form_.tableau().wires(), passes[pass_ - 1].wires);
     made_ = Pieces(form_.tableau().wires(), form_.on_zeros());
     made_.phase = given_.phase, made_.nothing = given_.nothing;
+    turns_.assign(made_.carried().size(), identity2);
     next_ = failed_ = 0, begun_ = work_, parts_begun_ = parts_;
 }
 
 void Clusters::end_pass() {
     finish(~Mask{0});
     for (int wire = 0; wire < form_.tableau().wires(); ++wire)
-        made_.carried(wire) = given_.carried(wire) * made_.carried(wire);
+        made_.carried(wire) = given_.carried(wire) * turns_[static_cast<std::size_t>(wire)] * made_.carried(wire);
     if (pass_ == passes.size()) settle_turns(made_);
 }
 
@@ -161,9 +162,14 @@ void Clusters::read(const ReadRotation& rotation, Index number) {
 
 // Adds a piece to the cluster of its wires, of which a beginning is put where there would be too many wires.
 void Clusters::add(Piece piece) {
+    if (piece.kind == Piece::turn) {
+        Matrix2& own = turns_[static_cast<std::size_t>(lowest(piece.wires))];
+        own = piece.before[0] * own;
+        return;
+    }
     if (!piece.joins()) {
         finish(piece.wires);
-        return put(std::move(piece));
+        return put(behind_turns(std::move(piece)));
     }
     const auto meets = [&](const Cluster& one) { return (one.wires & piece.wires) != 0; };
     for (;;) {
@@ -175,9 +181,9 @@ void Clusters::add(Piece piece) {
                 if (longest == open_.size() || open_[k].pieces.size() > open_[longest].pieces.size()) longest = k;
             }
         if (longest == open_.size()) {
-            if (count(wires) > passes[pass_ - 1].wires) return put(std::move(piece));
+            if (count(wires) > passes[pass_ - 1].wires) return put(behind_turns(std::move(piece)));
             open_.push_back({wires, {}, is_rest_});
-            return open_.back().pieces.push_back(std::move(piece));
+            return open_.back().pieces.push_back(behind_turns(std::move(piece)));
         }
         if (count(wires) > passes[pass_ - 1].wires ||
             number > (passes[pass_ - 1].blocks ? most_of_block : most_of_cluster)) {
@@ -191,10 +197,22 @@ void Clusters::add(Piece piece) {
                 one.wires = 0;
             }
         into.wires = wires;
-        into.pieces.push_back(std::move(piece));
+        into.pieces.push_back(behind_turns(std::move(piece)));
         std::erase_if(open_, [](const Cluster& one) { return !one.wires; });
         return;
     }
+}
+
+// Lets the turns that wait on the wires of a piece act before it.
+Piece Clusters::behind_turns(Piece piece) {
+    std::size_t place = 0;
+    each(piece.wires, [&](int wire) {
+        Matrix2& own = turns_[static_cast<std::size_t>(wire)];
+        if (piece.has_turns()) piece.before[place] = piece.before[place] * own, ++place;
+        else made_.carried(wire) = own * made_.carried(wire);
+        own = identity2;
+    });
+    return piece;
 }
 
 // Puts all that waits on some wires.

@@ -32,6 +32,7 @@ class Clusters {
     void finish(Mask wires);
     void cut(std::size_t cluster);
     void put(Piece piece);
+    Piece behind_turns(Piece piece);
     bool is_tired() const;
 
     const Form& form_;
@@ -40,6 +41,7 @@ class Clusters {
     Pieces given_, made_;  // by the pass before, and by this one
     Pieces as_read_;  // in the order in which others are found where there are no blocks on four wires
     std::vector<Cluster> open_;
+    std::vector<Matrix2> turns_;  // on each wire, before the next piece that is added
     std::size_t pass_ = 0, next_ = 0, read_ = 0;  // read: pieces at first
     // Entries that were looked at; clusters without phases in a row; pieces that have become phases.
     std::size_t work_ = 0, failed_ = 0, parts_ = 0;

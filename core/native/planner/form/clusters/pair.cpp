@@ -13,11 +13,6 @@ namespace {
 constexpr double half = std::numbers::pi / 2, rounding = 1e-11;
 constexpr std::size_t least = 2;  // pieces
 
-Matrix2 matrix_of(const Turn& of) {
-    const auto& [x, y, z] = of.v;
-    return {Complex(of.w, -z), Complex(-y, -x), Complex(y, -x), Complex(of.w, z)};
-}
-
 // What is left of an angle about PP without operators of single wires, exp(i π/2 PP) = i P P.
 double rest_of(double angle) { return angle - half * std::nearbyint(angle / half); }
 

@@ -8,6 +8,11 @@
 
 namespace qx::form {
 
+inline Matrix2 matrix_of(const Turn& of) {
+    const auto& [x, y, z] = of.v;
+    return {Complex(of.w, -z), Complex(-y, -x), Complex(y, -x), Complex(of.w, z)};
+}
+
 // Finds what makes up a cluster on two wires between turns, if two of the angles are equal but for signs, so that it mixes
 // two of four states alone, which three CZ do not tell.
 std::optional<Weyl> find_pair(const Cluster& of, std::size_t& work);

@@ -3,9 +3,12 @@
 #include "planner/form/clusters/blocks/block.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "planner/form/clusters/blocks/conserved.hpp"
+#include "planner/form/clusters/blocks/halves.hpp"
+#include "thresholds/table.hpp"
 
 namespace qx::form {
 
@@ -14,6 +17,8 @@ namespace {
 constexpr double rounding = 1e-12;
 constexpr std::size_t least_of_three = 12;  // pieces of a block; fewer are no dearer one by one
 constexpr std::size_t most_of_both = 8;     // pieces at the end of a block on each side of its wires, if on both
+// Entries of a matrix on four wires: as many as take as long as one of two wires, and the most between such matrices.
+constexpr std::size_t of_half = 64, most_between_halves = 192;
 constexpr double phases = 4;                // how many pieces make one phase where that is better than a block
 
 // A block that the first pieces of a cluster are.
@@ -37,6 +42,7 @@ class Product {
         for (int k = 0; k < made_.wires(); ++k) out += made_.rank(k) > 2;
         return out;
     }
+    std::vector<Complex> dense() const { return made_.dense(); }
     // Makes the block of so many pieces better, if what they are has more zeros.
     void look(const std::vector<Piece>& pieces, std::size_t number, Block& best) const {
         Block own{{}, number, 0, made_.dense(), {}};
@@ -104,11 +110,50 @@ std::size_t num_on_three(const At& begin, const At& end) {
     return static_cast<std::size_t>(other - begin);
 }
 
+bool has_joint(const std::vector<Piece>& pieces) {
+    return std::any_of(pieces.begin(), pieces.end(), [](const Piece& one) { return one.joins(); });
+}
+
+// Puts all pieces of a cluster on four wires as what matrices of two wires leave of theirs, if that is less than so many
+// entries together; those behind it are pieces of the cluster then, since they may belong to what comes next.
+bool put_between_halves(Cluster& of, const std::vector<Complex>& matrix, std::size_t within, Pieces& to) {
+    std::vector<int> on;
+    each(of.wires, [&](int wire) { on.push_back(wire); });
+    Halves best;
+    std::array<std::array<std::vector<Piece>, 2>, 2> around;  // before and behind
+    double phase = 0;
+    for (const Mask low : {0b0011, 0b0101, 0b1001}) {
+        Halves own = take_halves(matrix, low);
+        std::size_t entries = own.filled;
+        if (entries >= within) continue;
+        double its_phase = 0;
+        std::array<std::array<std::vector<Piece>, 2>, 2> its;
+        for (std::size_t half = 0; half < 2; ++half) {
+            const Mask wires = unit(on[static_cast<std::size_t>(lowest(own.bits[half]))]) |
+                               unit(on[static_cast<std::size_t>(highest(own.bits[half]))]);
+            its[0][half] = pieces_of(own.before[half], wires, its_phase);
+            its[1][half] = pieces_of(own.behind[half], wires, its_phase);
+            if (has_joint(its[0][half])) entries += of_half;
+        }
+        if (entries < within) within = entries, best = std::move(own), around = std::move(its), phase = its_phase;
+    }
+    if (best.left.empty()) return false;
+    to.phase += phase;
+    for (std::vector<Piece>& half : around[0])
+        for (Piece& one : half) to.put(std::move(one), false);
+    Piece block{Piece::block, of.wires, 0, 0, {}, std::move(best.left)};
+    block.parts = 0;
+    for (const Piece& one : of.pieces) block.parts += one.parts;
+    to.put(std::move(block), false);
+    for (std::vector<Piece>& half : around[1]) std::move(half.begin(), half.end(), std::back_inserter(of.pieces));
+    return true;
+}
+
 }  // namespace
 
 std::size_t put_block(Cluster& of, int wires, Pieces& to, std::size_t& work) {
     const bool is_wide = wires > 3;
-    const std::size_t least = is_wide ? least_of_four : least_of_three;
+    const std::size_t least = is_wide ? static_cast<std::size_t>(thresholds.block_pieces) : least_of_three;
     if (of.pieces.size() < least || count(of.wires) < wires) return 0;
     if (is_wide && num_on_three(of.pieces.begin(), of.pieces.end()) + num_on_three(of.pieces.rbegin(), of.pieces.rend()) >=
                        of.pieces.size())
@@ -118,9 +163,12 @@ std::size_t put_block(Cluster& of, int wires, Pieces& to, std::size_t& work) {
     for (const Piece& piece : of.pieces) whole.add(piece);
     if (whole.mixed() < (is_wide ? 2 : 3)) return 0;
     Block best;
+    const std::size_t number = of.pieces.size(), size = std::size_t{1} << 2 * wires;
     whole.look(of.pieces, of.pieces.size(), best);
     for (Mask side = of.wires & (of.wires - 1); is_wide && side; side = (side - 1) & of.wires)
         if (!(side & -of.wires & of.wires)) look_at_sides(of, side, least, work, best);
+    const std::size_t filled = std::min(most_between_halves, size - best.zeros);
+    if (is_wide && filled > of_half && put_between_halves(of, whole.dense(), filled, to)) return number;
     if (is_wide && !best.zeros && best.number < 2 * least) return 0;  // as blocks on three wires it is no dearer
     Piece block{Piece::block, of.wires, 0, 0, {}, std::move(best.entries)};
     block.parts = 0;

@@ -5,8 +5,6 @@
 
 namespace qx::form {
 
-constexpr std::size_t least_of_four = 40;  // pieces of a block on four wires; fewer are no dearer as blocks on three
-
 // Puts pieces of a cluster as one matrix between turns, if it is on so many wires, three or four, and dearer piece by piece;
 // returns how many, which are the first ones then, and 0 if none are put. On four wires they are those of which the matrix
 // has most zeros: what is on three of them at the end may belong to what comes next. work: to which the entries that were

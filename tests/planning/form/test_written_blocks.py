@@ -1,0 +1,78 @@
+"""Tests of matrices on four wires that are one again, with their zeros, in `Manner.CLUSTERS`."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from planning.form.test_written_clusters import BASES, clusters, entangled
+from planning.form.test_written_pairs import ops
+
+from benchmarks.forms import transpiled
+from benchmarks.gates import Gate, Matrix, haar
+from qsim_ex import thresholds
+from qsim_ex.planning.written.out import WrittenCircuit
+
+CHAIN = [(0, 1, 2, 3), (2, 3, 4, 5), (0, 1, 2, 3), (2, 3, 4, 5)]
+
+
+def hop(angle: float) -> Matrix:
+    """Return what lets bosons hop between two sites of four levels each, with 44 entries that are not 0."""
+    lower = np.diag(np.sqrt(np.arange(1, 4)), 1)
+    values, vectors = np.linalg.eigh(np.kron(lower, lower.T) + np.kron(lower.T, lower))
+    made: Matrix = (vectors * np.exp(1j * angle * values)) @ vectors.T
+    return made
+
+
+def ternary_sum() -> Matrix:
+    """Return the permutation that adds one number below 3 to another one, modulo 3, each on two wires."""
+    out = np.zeros((16, 16), dtype=np.complex128)
+    for a in range(4):
+        for b in range(4):
+            out[a + 4 * ((a + b) % 3 if a < 3 and b < 3 else b), a + 4 * b] = 1
+    return out
+
+
+def filled(written: WrittenCircuit) -> list[int]:
+    """Return how many entries that are not 0 each matrix on four wires has."""
+    return [sum(entry != 0 for entry in one.pattern) for one in ops(written) if len(one.mixes) == 4 and one.pattern]
+
+
+@pytest.mark.parametrize("basis", BASES)
+@pytest.mark.parametrize("level", [1, 3])
+def test_matrices_of_which_a_transpiler_has_merged_the_ends_come_back(basis: tuple[str, ...], level: int) -> None:
+    """Matrices that keep a number of particles have their zeros where the end of one and the next one are one gate."""
+    gates = entangled(6) + [Gate("unitary", wires, matrix=hop(0.2 + 0.1 * k)) for k, wires in enumerate(CHAIN)]
+    found = filled(clusters(transpiled(gates, 6, basis, level)))
+    assert len(found) == len(CHAIN)
+    assert max(found) < 50  # 44, and perhaps what rounding has made
+
+
+@pytest.mark.parametrize("basis", BASES)
+def test_sums_between_dense_matrices_of_two_wires_have_zeros(basis: tuple[str, ...]) -> None:
+    """A sum modulo 3 between dense matrices of two wires is one matrix, of which at least half is 0."""
+    rng = np.random.default_rng(3)
+    gates = entangled(6)
+    pairs = [(0, 1), (2, 3), (4, 5)]
+    for wires in [*CHAIN[:2], ()]:
+        gates += [Gate("unitary", pair, matrix=haar(rng, 2)) for pair in pairs]
+        gates += [Gate("unitary", wires, matrix=ternary_sum())] if wires else []
+    found = filled(clusters(transpiled(gates, 6, basis, 1)))
+    assert len(found) == 2
+    assert max(found) <= 128
+
+
+@given(st.lists(st.integers(0, 1 << 30), min_size=1, max_size=3), st.sampled_from(BASES), st.integers(0, 3))
+@settings(max_examples=20, deadline=None)
+def test_drawn_matrices_on_four_wires_do_what_they_did(seeds: list[int], basis: tuple[str, ...], level: int) -> None:
+    """Whatever is on four wires, what is written of it is the circuit, also if ever so few gates are a matrix."""
+    gates = entangled(5)
+    for seed in seeds:
+        rng = np.random.default_rng(seed)
+        wires = tuple(rng.permutation(5)[:4].tolist())
+        matrix = [hop(rng.uniform(0, 3)), ternary_sum(), np.kron(haar(rng, 2), haar(rng, 2)), haar(rng, 3)][seed % 4]
+        gates.append(Gate("unitary", wires[: 3 if seed % 4 == 3 else 4], matrix=matrix))
+        gates.append(Gate("unitary", wires[1:3], matrix=haar(rng, 2)))
+    with thresholds.instead(clustered_percent=0, block_pieces=40 if seeds[0] % 3 else 3):
+        clusters(transpiled(gates, 5, basis, level))
