@@ -7,13 +7,15 @@ again, once all runs so far have taken as long.
 
 from __future__ import annotations
 
+import ctypes
 from collections.abc import Hashable
 from functools import lru_cache
 from typing import NamedTuple
 
 from qsim_ex import thresholds
-from qsim_ex.circuit.ops import Instruction, title_of, wires_of
+from qsim_ex.circuit.ops import Op
 from qsim_ex.circuit.structure import Structure
+from qsim_ex.native.library import function
 from qsim_ex.planning.form import UNBOUNDED
 from qsim_ex.planning.written.out import Manner, WrittenCircuit
 
@@ -23,10 +25,14 @@ MORE = 3
 LAST = 2
 """How often all manners are compared at most; the last time by compiled kernels alone."""
 
-_SEEN, _TURNS_PERCENT, _ON_A_PAIR_PERCENT = 256, 145, 225
-"""The gates of a sample, and from how many gates a turn and up to how many on one pair of wires, in hundredths, they
-look taken apart. Turns have 2.6 to 5 gates in rz, sx, x, cz, 1.5 to 2 in r, cz, and 1 to 1.3 as most are written.
-Pairs of dense circuits have three or more, 2.3 as a sample cuts them, others up to 2.1."""
+_SEEN, _TURNS_PERCENT, _ON_A_PAIR_PERCENT, _DENSE_PERCENT = 256, 145, 225, 85
+"""The gates of a sample, and from how many gates a turn, up to how many on one pair of wires, and up to how many of 100
+that are part of any matrix on three wires they look taken apart. Turns have 2.6 to 5 gates in rz, sx, x, cz, 1.5 to 2 in
+r, cz, and 1 to 1.3 as most are written. Pairs of dense circuits have three or more, 2.3 as a sample cuts them, others up
+to 2.1. Of gates on two wires 0.9 of dense circuits are of any matrix on three, of others up to 0.7."""
+
+_TRIPLES_SHARE = 4
+"""Of how many gates one is looked at for matrices on three wires, of which each has hundreds."""
 
 
 class Chosen(NamedTuple):
@@ -128,29 +134,18 @@ def is_taken_apart(structure: Structure, gates: int) -> bool:
     """Return whether the gates that a structure begins with look like what a transpiler makes of others.
 
     That writes each turn of a wire as two gates or more. Three gates or more on one pair of wires, one behind another,
-    are any matrix on these: nothing is found in it, and the planner makes a block of it as it came. A sample is seen.
-    A turn counts once where it is translated to several operations, as a `u` is to two phases and what is between them.
+    are any matrix on these, and so are 14 on three wires: nothing is found in it, and the planner makes blocks of it as
+    it came. A sample is seen. A turn counts once where it is translated to several operations, as a `u` is to two
+    phases and what is between them.
     """
-    begin = max(0, gates - _SEEN) // 2
-    neighbours, before, turns, runs, on_pairs, pairs = dict[int, int](), dict[int, Instruction](), 0, 0, 0, 0
-    for one in structure.instructions[begin : begin + min(gates, _SEEN)]:
-        mask = one.acts_on
-        if not mask & (mask - 1):
-            pair = neighbours.get(mask, 0)  # a run that begins before the sample is not seen in full
-            turns += pair > 0 or (pair < 0 and not _is_one_gate(before[mask], one))  # a phase of no wire is none
-            runs += pair > 0
-            neighbours[mask], before[mask] = -abs(pair), one
-        else:
-            wires = [1 << wire for wire in wires_of(mask)]
-            on_pairs += 1
-            pairs += any(abs(neighbours.get(wire, 0)) != mask for wire in wires)
-            neighbours.update(dict.fromkeys(wires, mask))
-    return turns * 100 >= _TURNS_PERCENT * runs > 0 and on_pairs * 100 < _ON_A_PAIR_PERCENT * pairs
-
-
-def _is_one_gate(first: Instruction, second: Instruction) -> bool:
-    """Return whether two operations behind one another on a wire are of one name, and one of them is a phase."""
-    return title_of(first) == title_of(second) and not (first.mixed_wires and second.mixed_wires)
+    begin, counts = max(0, gates - _SEEN) // 2, (ctypes.c_int64 * 6)()
+    end, few = min(begin + _SEEN, gates), max(0, gates // _TRIPLES_SHARE - _SEEN) // 2
+    instructions = structure.instructions
+    function("structure_taken_apart")(instructions, Op, begin, end, few, ctypes.addressof(counts))
+    turns, runs, together, groups, pairs, dense = counts
+    if dense * 100 > _DENSE_PERCENT * pairs:
+        return False
+    return turns * 100 >= _TURNS_PERCENT * runs > 0 and together * 100 < _ON_A_PAIR_PERCENT * groups
 
 
 def affordable(microseconds: float, usual: int) -> int:
