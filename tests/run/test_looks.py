@@ -28,10 +28,10 @@ from qsim_ex.planning.written.out import Manner, WrittenCircuit
 from qsim_ex.program.divide import program_of
 from qsim_ex.program.program import Program
 from qsim_ex.reference import simulate
-from qsim_ex.run import beside, candidates, looks, tried
-from qsim_ex.run.looks import Look, _Option, _quietly
+from qsim_ex.run import beside, candidates, first_look, looks, tried
+from qsim_ex.run.looks import Look, Option, _quietly
 from qsim_ex.run.request import own_bindings
-from qsim_ex.run.tried import Chosen, Tried, is_taken_apart
+from qsim_ex.run.tried import FEWER, Chosen, Tried, is_taken_apart
 from qsim_ex.run.where import Times, Where
 from qsim_ex.run.written_out import Written, written_out
 from qsim_ex.steps import Plan
@@ -93,6 +93,7 @@ EAGER = {
     "gate_nanoseconds": 10,
     "between_microseconds": 0,
     "change_microseconds": 0,
+    "clustered_microseconds": 0,
 }
 """Those with which a circuit of few wires looks as one of many does."""
 
@@ -177,7 +178,7 @@ def test_all_manners_are_compared_before_kernels_are_compiled(hold: Hold, monkey
     begun = of_manners(Times(8e-5, 8e-5), times, monkeypatch)
     one, compared, compare = OfHypotheticalGpu(gates("adder"), threads=1, compile="always"), [0], Look.in_all_manners
 
-    def counted(look: Look, *, alike: bool = False) -> _Option | None:
+    def counted(look: Look, *, alike: bool = False) -> Option | None:
         compared[0] += 1
         return compare(look, alike=alike)
 
@@ -243,13 +244,33 @@ def test_what_is_written_as_its_author_wrote_it_runs_as_it_came(
     assert met["whole_percent"] == WITHIN | BEYOND
 
 
+@pytest.mark.parametrize("threads", [1, 2])
+def test_far_fewer_gates_are_taken_before_the_circuit_as_it_came_is_planned(
+    threads: int, hold: Hold, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """They are where gates look taken apart and a quarter of them is left; else, and in short circuits, both are."""
+    for name, fewer, beside_it, asked in (
+        ("hubbard", FEWER, 0, 0),
+        ("hubbard", MANY, 0, 1),
+        ("hubbard", FEWER, MANY, 1),
+        ("clifford_t", FEWER, 0, 1),  # a third of them is left
+    ):
+        tried.tried.cache_clear()
+        monkeypatch.setattr(first_look, "FEWER", fewer)
+        hold(**EAGER, short_runs=0, beside_microseconds=beside_it, sooner_microseconds=MANY)
+        one = OfHypotheticalGpu(gates(name), threads=threads)
+        assert manner_of(one) is (None if asked and name == "clifford_t" else Manner.BETWEEN)
+        assert one.asked == asked
+
+
 @pytest.mark.parametrize("basis", [CZ, ("r", "cz")])
 def test_which_circuits_look_taken_apart(basis: tuple[str, ...]) -> None:
     """Those that a transpiler wrote do, but for dense ones; no circuit with one gate for each turn does."""
     for name in ("qft", "qaoa", "ucc", "hubbard", "draper"):
         came, written = circuit_of(FAMILIES[name](N), N), transpiled(FAMILIES[name](N), N, basis, 1)
         assert [is_taken_apart(made.structure, len(made.instructions)) for made in (came, written)] == [False, True]
-    for name, seed in (("qv", 2), ("qv", 3), ("heisenberg", 0), ("givens", 0)):  # of one a sample cuts most pairs
+    # Of one a sample cuts most pairs, and one is matrices on three wires.
+    for name, seed in (("qv", 2), ("qv", 3), ("heisenberg", 0), ("givens", 0), ("three_wires", 0)):
         dense = transpiled(structure(FAMILIES[name](N), N, seed), N, basis, 1).structure
         assert not is_taken_apart(dense, len(dense.instructions))
 
@@ -274,7 +295,7 @@ def of_manners(came: Times, of: dict[Manner, Times], patch: pytest.MonkeyPatch) 
     """Let manners take some times, and the circuit as it came; return what is begun in the background, as it comes."""
     begun, made = list[Callable[[], object]](), Look._option
 
-    def option(look: Look, written: WrittenCircuit, fact: str) -> _Option:
+    def option(look: Look, written: WrittenCircuit, fact: str) -> Option:
         planned = made(look, written, fact)
         assert planned
         return planned._replace(times=of.get(written.manner, Times(1.0, 1.0)))
@@ -348,7 +369,7 @@ def test_the_background_compares_by_itself(hold: Hold, monkeypatch: pytest.Monke
         Look.in_all_manners,
     )
 
-    def told(look: Look, *, alike: bool = False) -> _Option | None:
+    def told(look: Look, *, alike: bool = False) -> Option | None:
         found = compare(look, alike=alike)
         done.put((threading.get_ident(), one.tried.chosen, look._threads))
         return found
@@ -420,9 +441,14 @@ def test_a_first_run_takes_clusters(hold: Hold, monkeypatch: pytest.MonkeyPatch)
     """Where looking for clusters pays within a first run, and they run in less time, they are what it takes."""
     times = {Manner.BETWEEN: Times(5e-4, 5e-4), Manner.CLUSTERS: Times(1e-4, 1e-4)}
     made = transpiled(FAMILIES["walk"](FEW_WIRES), FEW_WIRES, CZ, 1)
-    for planned, entries, taken in ((1, MANY, Manner.CLUSTERS), (MANY, MANY, Manner.BETWEEN), (1, 0, Manner.BETWEEN)):
+    for planned, entries, least, taken in (
+        (1, MANY, 0, Manner.CLUSTERS),
+        (MANY, MANY, 0, Manner.BETWEEN),
+        (1, 0, 0, Manner.BETWEEN),
+        (1, MANY, MANY, Manner.BETWEEN),
+    ):
         tried.tried.cache_clear()
-        limits = {"planned_microseconds": planned, "clustered_entries": entries}
+        limits = {"planned_microseconds": planned, "clustered_entries": entries, "clustered_microseconds": least}
         hold(**{**EAGER, **limits, "gates_of_a_rotation": 0, "written_rotations": 0})
         of_manners(Times(1e-3, 1e-3), times, monkeypatch)
         assert manner_of(OfHypotheticalGpu(made, threads=1)) is taken

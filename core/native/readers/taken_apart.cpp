@@ -129,10 +129,10 @@ class Triples {
 
 }  // namespace
 
-// Looks at some instructions, between `begin` and `end` for turns, and as far as `few` on both sides of these for matrices on
-// three wires; what is no operation counts as one on all wires. Writes how many gates are turns of single wires, in how many
-// runs; how many act on several wires, in how many runs on the same ones; and of how many of these more so many are part of
-// any matrix on three.
+// Looks at some instructions, between `begin` and `end` for turns, and as far as `few` on both sides of these for matrices
+// on three wires; what is no operation counts as one on all wires. Writes how many gates are turns of single wires, in how
+// many runs; how many act on several wires, in how many runs on the same ones; and of how many of these more so many are
+// part of any matrix on three.
 QX_EXPORT(structure_taken_apart, (Object* instructions, Object* op_type, Int begin, Int end, Int few, Int* out)) {
     Turns turns;
     Triples triples;

@@ -27,8 +27,8 @@ struct Gates {
     void add(const std::vector<int>& mixes, int condition, const char* name = "op") {
         std::vector<Object*> wires;
         for (int wire : mixes) wires.push_back(heap.integer(wire));
-        Object* made = heap.tuple({heap.tuple(wires), heap.tuple({}), heap.tuple({heap.integer(condition)}),
-                                   heap.text(""), heap.integer(0), heap.text(name)});
+        Object* made = heap.tuple({heap.tuple(wires), heap.tuple({}), heap.tuple({heap.integer(condition)}), heap.text(""),
+                                   heap.integer(0), heap.text(name)});
         made->type = type;
         all->items.push_back(made);
     }

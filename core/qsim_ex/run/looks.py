@@ -1,4 +1,4 @@
-"""Looks at what is written out of a circuit, which may run in its place."""
+"""Looks at what is written out of a circuit, which may run in its place, when it comes again."""
 
 from __future__ import annotations
 
@@ -14,39 +14,29 @@ from qsim_ex.circuit.structure import Structure
 from qsim_ex.display.log import LOGGER
 from qsim_ex.errors import Cancelled, NotSupported
 from qsim_ex.kernels.background import Background
-from qsim_ex.kernels.giving_way import FIRST_RUNS, GivesWay
+from qsim_ex.kernels.giving_way import GivesWay
 from qsim_ex.kernels.host import cores
 from qsim_ex.native.library import cancelled_by, check_cancelled
 from qsim_ex.planning.written.out import Manner, WritingLimits, WrittenCircuit
 from qsim_ex.program.program import Program
-from qsim_ex.run.beside import Begun, SideThreads
+from qsim_ex.run.beside import SideThreads
 from qsim_ex.run.candidates import KINDS, candidates, circuit_of, gates_of, most_rotations
 from qsim_ex.run.tried import (
     MORE,
     Chosen,
     Tried,
-    affordable,
-    clusters_pay,
-    is_sooner,
-    is_taken_apart,
     least_microseconds,
-    pays,
-    planning_of,
-    worth,
 )
 from qsim_ex.run.where import Times, Where
 from qsim_ex.steps.plan import Plan
 
 Planned = Callable[[Circuit], tuple[Program, Sequence[Plan]]]
 
-_SWEEP = 20
-"""Gates of a sweep, of which most have more: how long a run may take before it is planned."""
-
 _ALIKE = 1.1
 """By how much a later run may take longer than the first one."""
 
 
-class _Option(NamedTuple):
+class Option(NamedTuple):
     """What may run in place of a circuit, its program, and its times."""
 
     written: WrittenCircuit
@@ -54,17 +44,6 @@ class _Option(NamedTuple):
     circuit: Circuit
     program: Program
     times: Times = Times(math.inf, math.inf)  # where nobody asks for them
-
-
-class _Begun(NamedTuple):
-    """Something that is written, and how it is, and what may run of it.
-
-    ahead: writes it, and plans what may run of it if that surely pays and enough threads work.
-    """
-
-    ahead: Begun[None]
-    found: Begun[tuple[WrittenCircuit, str] | None]
-    option: Begun[_Option | None]
 
 
 class Look:
@@ -85,97 +64,7 @@ class Look:
         self._gates, self._times = gates_of(structure), cast("Times | None", None)
         self._threads = 1 if bound.count > 1 else where.options.threads or cores()
 
-    def first(self) -> _Option | None:
-        """Return what a first run takes, if that is not the circuit as it came; both are planned beside each other."""
-        now, tried, count, planning = thresholds.now, self._tried, self._bound.count, planning_of(self._gates)
-        most = self._where.one_pass * count * self._gates / _SWEEP
-        short = worth(most, self._gates) < 100 * now.short_runs or int(1e6 * most) < now.written_microseconds
-        long = planning >= now.sooner_microseconds * (1 + short)
-        beside_it = planning >= now.beside_microseconds and (long or (not short and self._promises()))
-        threads = self._threads if beside_it else 1
-        with FIRST_RUNS, SideThreads(threads) as beside:
-            if threads == 1 and not long:  # for most of these nothing else is made
-                if not self._looks_on(self._came()):
-                    return self._stays()
-                tried.gates = self._gates
-                if not self._promises(self._came()):
-                    tried.took(self._came().first, count)
-                    return None
-            few = self._begun(beside, few=True)
-            between = self._begun(beside, few=False, after=few)
-            came = beside.begin(self._came, now=long)
-            if not long:
-                beside.start(few.ahead, between.ahead)
-            elif found := few.found.result():
-                soon = few.option.result() if is_sooner(found[0], planning) else None
-                if soon and 1e6 * soon.times.first * count <= planning:
-                    return self._taken(soon, first=True)  # it ends before the circuit as it came is planned
-            elif threads > 1 and not short and self._promises():
-                between.found.result()  # while another thread plans the circuit
-                beside.start(between.ahead)
-            times = came.result()
-            if not self._looks_on(times):
-                return self._stays()
-            tried.gates = self._gates
-            if not tried.short and worth(times.first * count, self._gates) >= now.worth_percent:
-                begun = few if few.found.result() else between
-                if begun is few or self._promises(times):
-                    if (found := begun.found.result()) is None:
-                        return self._stays()
-                    tried.gates = found[0].num_gates
-                    if best := self._fastest_at_first(begun, times):
-                        return self._taken(best, first=True)
-            tried.took(times.first, count)
-        return None
-
-    def _promises(self, came: Times | None = None) -> bool:
-        """Return whether something faster is likely to be found within this run, or is looked for since it is long."""
-        long = came and worth(came.first * self._bound.count, self._gates) >= thresholds.now.whole_percent
-        return bool(long) or not self._where.interprets or is_taken_apart(self._structure, self._gates)
-
-    def _begun(self, beside: SideThreads, *, few: bool, after: _Begun | None = None) -> _Begun:
-        """Return what may be begun of one of `KINDS`; after: what comes before it, if that can be written."""
-        found = beside.begin(lambda: next(self._candidates((few,)), None), now=False)
-        option = beside.begin(lambda: self._promising(found.result()), now=False)
-
-        def ahead() -> None:
-            written = None if after and after.found.result() else found.result()
-            if written and self._threads > 2 and pays(self._gates, written[0], planning_of(self._gates)):
-                option.result()
-
-        return _Begun(beside.begin(ahead, now=False), found, option)
-
-    def _promising(self, found: tuple[WrittenCircuit, str] | None) -> _Option | None:
-        """Return what runs of something that is written, unless that is between as many gates as the circuit has."""
-        if found is None or (found[0].manner is Manner.BETWEEN and found[0].num_gates >= self._gates > 0):
-            return None
-        return self._option(*found)
-
-    def _fastest_at_first(self, begun: _Begun, times: Times) -> _Option | None:
-        """Return the fastest of what is written and planned within a first run; None for the circuit as it came."""
-        found, count, best = begun.found.result(), self._bound.count, None
-        assert found is not None
-        written, fact = found
-        if not pays(self._gates, written, 1e6 * times.first * count):
-            begun.ahead.drop()
-        elif other := begun.option.result():
-            best = other if self._is_faster(other.times.first, times.first) else None
-        if written.manner is not Manner.BETWEEN:
-            return best
-        least = best.times.first if best else times.first
-        most = affordable(microseconds := 1e6 * least * count, most_rotations(self._structure))
-        limits = WritingLimits(most, int(1e6 * times.later), within=int(microseconds))
-        manners = [Manner.GROWN] if limits.rotations else []
-        manners += [Manner.CLUSTERS] if clusters_pay(self._gates, microseconds) else []
-        for manner in manners:
-            shorter = written.again(manner, limits)
-            if shorter and shorter.num_gates < self._gates and pays(self._gates, shorter, microseconds):
-                other = self._option(shorter, fact)
-                if other and other.times.first < least and self._is_faster(other.times.first, times.first):
-                    return other
-        return best
-
-    def again(self) -> _Option | None:
+    def again(self) -> Option | None:
         """Return what a run takes that is not the first one; what all have taken so far pays for further looks."""
         tried, chosen = self._tried, self._tried.chosen
         tried.spent += tried.run * self._bound.count
@@ -191,7 +80,7 @@ class Look:
             other = written if written.manner is chosen.manner else written.again(chosen.manner, limits)
             circuit = self._circuit(other or written)
             program, plans = self._planned(circuit)
-            option = _Option(other or written, fact, circuit, program)
+            option = Option(other or written, fact, circuit, program)
             if circuit.structure is chosen.structure:
                 return option
             if self._is_faster(self._where.times(plans).first, self._came().first):
@@ -199,7 +88,7 @@ class Look:
             tried.alone = True
         return self._stays()
 
-    def in_all_manners(self, *, alike: bool = False) -> _Option | None:
+    def in_all_manners(self, *, alike: bool = False) -> Option | None:
         """Return the fastest of what is written in all manners, by the time of later runs; None if nothing is faster.
 
         alike: take nothing whose sweeps take longer until kernels are there than those of the first run.
@@ -225,12 +114,12 @@ class Look:
             tried.alone = True
         return self._stays()
 
-    def _in_manner(self, written: WrittenCircuit, fact: str, manner: Manner, limits: WritingLimits) -> _Option | None:
+    def _in_manner(self, written: WrittenCircuit, fact: str, manner: Manner, limits: WritingLimits) -> Option | None:
         check_cancelled()
         other = written if manner is written.manner else written.again(manner, limits)
         return self._option(other, fact) if other and other.num_gates < MORE * self._gates else None
 
-    def _taken(self, option: _Option, *, first: bool = False) -> _Option:
+    def _taken(self, option: Option, *, first: bool = False) -> Option:
         """Keep what runs in place of the circuit."""
         self._tried.chosen = Chosen(option.circuit.structure, option.written.manner)
         self._tried.looked = True
@@ -238,7 +127,7 @@ class Look:
             self._tried.took(option.times.first, self._bound.count)
         return option
 
-    def _stays(self) -> _Option | None:
+    def _stays(self) -> Option | None:
         """Keep that the circuit runs as it came, and return None; a larger batch may take longer."""
         self._tried.slower = self._bound.count == 1 or self._is_long(self._came().first)
         return None
@@ -253,7 +142,7 @@ class Look:
             self._times = self._where.times(self._plans(), least)
         return self._times
 
-    def _option(self, written: WrittenCircuit, fact: str) -> _Option | None:
+    def _option(self, written: WrittenCircuit, fact: str) -> Option | None:
         """Return what runs of something that is written; None if it mixes more bits than a sub state vector has."""
         circuit = self._circuit(written)
         check_cancelled()
@@ -261,15 +150,10 @@ class Look:
             program, plans = self._planned(circuit)
         except NotSupported:
             return None
-        return _Option(written, fact, circuit, program, self._where.times(plans))
+        return Option(written, fact, circuit, program, self._where.times(plans))
 
     def _circuit(self, written: WrittenCircuit) -> Circuit:
         return circuit_of(written, self._bound, only_values=self._only_values)
-
-    def _looks_on(self, times: Times) -> bool:
-        """Return whether runs of these times are worth looking for others, now or when they come again."""
-        self._tried.short = not self._is_long(times.first, thresholds.now.written_microseconds)
-        return not self._tried.short or self._is_long(times.first)
 
     def _is_long(self, seconds: float, least: int = 0) -> bool:
         """Return whether runs that take so many seconds for each binding are worth looking for others.

@@ -56,10 +56,7 @@ class Where(NamedTuple):
 
     def seconds(self, plans: Sequence[Plan]) -> float:
         """Return how long some plans take there."""
-        return self._seconds(plans, _native(plans))
-
-    def _seconds(self, plans: Sequence[Plan], native: Sequence[PlanArrays | None]) -> float:
-        if None in native:
+        if None in (native := _native(plans)):
             return total_of(plans, self.options.dtype, self.deployment, self.rates).seconds
         return self.one_pass * sum([arrays.passes for arrays in native if arrays])
 
@@ -68,10 +65,10 @@ class Where(NamedTuple):
 
         least: the seconds below which nobody asks how much longer a first run takes.
         """
-        native = _native(plans)
-        later, longer = self._seconds(plans, native), 0.0
+        later, longer = self.seconds(plans), 0.0
         if _MOST_LONGER * later >= least and self.device.interprets and not self.compiles:
-            longer = sum([interpreted_longer(one, self.deployment.num_wires, self.rates) for one in native if one])
+            native = [one for one in _native(plans) if one]
+            longer = sum([interpreted_longer(one, self.deployment.num_wires, self.rates) for one in native])
         return Times(later + longer * (self.options.compile == "never"), later + longer)
 
 

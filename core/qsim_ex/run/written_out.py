@@ -22,7 +22,8 @@ from qsim_ex.planning.behind import before
 from qsim_ex.planning.written.out import Manner, WrittenCircuit
 from qsim_ex.program.program import Program
 from qsim_ex.run.candidates import gates_of, numbers_of
-from qsim_ex.run.looks import Look, Planned
+from qsim_ex.run.first_look import FirstLook
+from qsim_ex.run.looks import Planned
 from qsim_ex.run.tried import LAST
 from qsim_ex.run.tried import tried as tried_of
 from qsim_ex.run.where import Where
@@ -70,7 +71,7 @@ def written_out(
     tried.slower = tried.slower or not gates_of(structure)
     if tried.slower:
         return None
-    look = Look(structure, bound, plans, where, planned, tried, bool(values))
+    look = FirstLook(structure, bound, plans, where, planned, tried, bool(values))
     at_once = where.compiles and tried.compared < LAST  # kernels of one manner alone are then compiled
     tried.compared = LAST if at_once else tried.compared
     found = look.in_all_manners() if again or at_once else look.again() if tried.looked else look.first()

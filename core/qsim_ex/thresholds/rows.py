@@ -69,6 +69,7 @@ class OfPlanning:
         as long for short runs), and by other threads.
     worth_percent, whole_percent: how much of the time of planning a run has to take so that it is looked further within
         it, and if it does not look taken apart. settled_microseconds: all runs from which on new kernels are worth it.
+        clustered_microseconds: the least predicted time of a run within which clusters are looked for.
     gates_of_a_rotation: the fewest gates for each rotation of a form but one a wire, since plans of dense circuits are
         good; 0: any. written_rotations: the most rotations. written_bindings: the most bindings of a matrix compared.
         stretch_gates: the fewest gates between what is random, saved or conditional that are written.
@@ -96,6 +97,7 @@ class OfPlanning:
     worth_percent: int = 80
     whole_percent: int = 10_000
     settled_microseconds: int = 10**6
+    clustered_microseconds: int = 15_000
     stretch_gates: int = 16
     gates_of_a_rotation: int = 2
     written_rotations: int = 4096
@@ -208,8 +210,7 @@ class OfPlacing:
     rehearsed_slices: the most slices of a state that is rehearsed: with more, the table of places would take longer
         than planning.
     queued_work: the most work that is queued on a device before the host waits.
-    first_bytes: the bytes of a value, with its size, that ranks gather by one message; what is longer needs a second.
-        A divided run gathers five short values, and each message takes 20 to 50 µs.
+    first_bytes: the bytes of a value, with its size, that ranks gather by one message, which takes 20 to 50 µs.
     reached_at_once: the bytes of another process's memory that are swapped at a time, a multiple of 16: on two cores
         256 and 512 KiB were fastest, which stay in a core's cache. reached_runs: the most runs of one call, 1,024 or
         fewer (IOV_MAX).
@@ -251,8 +252,7 @@ class OfCpu:
     sum_alone: the most amplitudes of a state for whose sums threads are never worth it.
     sum_masks: the most Z-masks that share a pass: their totals of a block are 4 MiB.
     product_bytes: the bytes of each of the matrices of a product.
-    large_bytes: the fewest bytes of a buffer whose memory is kept, since the allocator of the C library does well with
-        less; and of one that processes share.
+    large_bytes: the fewest bytes of a buffer that is kept (the C library does well with less), or that processes share.
     unasked_bytes: the bytes that every machine has; reading the free memory takes 40 of the 60 µs of a small state.
     chunk_bits: log2 of the amplitudes that one thread moves or adds between two checks for Ctrl-C.
     amplitudes_alone: the number of amplitudes below which waking a thread does not pay.
