@@ -120,6 +120,9 @@ struct PlanContext {
     Places picked(const Places& of, const Index* entries, std::size_t size);
     // Returns a factor with some entries: 0 and 1 for these constants, 2 + k for number k of the source.
     Factor factor(const Places& of, const Index* entries, Index size);
+    // Returns the number of a form: of at most so many entries, each below 256.
+    static constexpr Index most_of_form = 256;  // a form has a byte for each entry, so wider sources are listed
+    Index form(const Index* entries, Index size);
     // Returns a factor that has the entries of a source as they are.
     static Factor factor(const Places& of) { return of.table == Places::none ? Factor{of.first, 0} : Factor{of.table, 1}; }
     // Calls act(place) for each of `size` entries of a factor.
@@ -143,9 +146,7 @@ inline void PlanContext::put(Piece& piece, const int* bits, int num_mixed, const
 }
 
 inline Factor PlanContext::factor(const Places& of, const Index* entries, Index size) {
-    constexpr Index longest = 256;  // a form has a byte for each entry, so wider sources are listed
-    char form[longest];
-    bool plain = size == of.count, short_ = size <= longest;
+    bool plain = size == of.count, short_ = size <= most_of_form;
     for (Index k = 0; k < size; ++k) {
         plain = plain && entries[k] == k + 2;
         short_ = short_ && entries[k] < 256;
@@ -156,10 +157,15 @@ inline Factor PlanContext::factor(const Places& of, const Index* entries, Index 
         for (Index k = 0; k < size; ++k) listed.push_back(entries[k] < 2 ? entries[k] : place(of, entries[k] - 2));
         return out;
     }
-    for (Index k = 0; k < size; ++k) form[k] = static_cast<char>(entries[k]);
     Factor out = factor(of);
-    out.form += 2 * forms.of({form, size});
+    out.form += 2 * form(entries, size);
     return out;
+}
+
+inline Index PlanContext::form(const Index* entries, Index size) {
+    char bytes[most_of_form];
+    for (Index k = 0; k < size; ++k) bytes[k] = static_cast<char>(entries[k]);
+    return forms.of({bytes, size});
 }
 
 template <class Act>

@@ -169,24 +169,33 @@ Fuser::Bits Fuser::bits_of(const Piece& piece) const {
     return out;
 }
 
-// Returns a piece of work with some pattern as a dense matrix on `bits`.
+// Returns a piece of work with some pattern as a dense matrix on `bits`. That is the same for all pieces of the pattern that
+// have these bits at the same places, in which most do.
 Fuser::Embedding Fuser::embed(const Piece& piece, Index pattern, const Bits& bits) {
-    Embedding out;
-    int size = 1 << bits.size, inner = piece.size();
     if (is_on(piece, bits)) {  // as most matrices are
-        out.pattern = pattern;
-        for (int k = 0; k < size * size; ++k) out.entry[k] = static_cast<Index>(2 + k);
+        Embedding out{pattern, none, {}};
+        for (int k = 0; k < 1 << 2 * bits.size; ++k) out.entry[k] = static_cast<Index>(2 + k);
         return out;
     }
-    Interned::Bytes of = context_.patterns[pattern];
-    if (size == 2 && piece.kind == Kind::diagonal && piece.num_reads == 1 && !piece.when.mask) {  // as most phases are
-        Index& known = diagonals_[pattern];
-        if (known == Memo::none) {
-            const char classes[] = {of[0], zero, zero, of[1]};
-            known = context_.patterns.of({classes, sizeof classes});
-        }
-        return {known, {2, 0, 0, 3}};
+    if (piece.kind == Kind::permute || piece.num_reads > most_bits) return embedding(piece, pattern, bits);
+    std::uint64_t key = pattern;
+    auto add = [&](std::uint64_t value) { key = key << 2 | value; };  // which is below 4
+    add(static_cast<std::uint64_t>(bits.size)), add(piece.kind == Kind::mix), add(piece.num_mixed), add(piece.num_reads);
+    add(bits.local(piece.when.mask)), add(bits.local(piece.when.value));
+    for (int k = 0; k < most_bits; ++k) add(k < piece.num_mixed ? bits.local(context_.bit(piece, k)) : 0);
+    for (int k = 0; k < most_bits; ++k) add(k < piece.num_reads ? bits.local(context_.reads(piece)[k]) : 0);
+    Index& known = embeddings_[key];
+    if (known == Memo::none) {
+        known = static_cast<Index>(known_.size());
+        known_.push_back(embedding(piece, pattern, bits));
     }
+    return known_[known];
+}
+
+Fuser::Embedding Fuser::embedding(const Piece& piece, Index pattern, const Bits& bits) {
+    Embedding out;
+    int size = 1 << bits.size, inner = piece.size();
+    Interned::Bytes of = context_.patterns[pattern];
     Mask condition = bits.local(piece.when.mask), value = bits.local(piece.when.value);
     Mask mixed = bits.local(piece.mixed.units);
     int at[most_bits] = {0, 0};
@@ -217,6 +226,14 @@ Fuser::Embedding Fuser::embed(const Piece& piece, Index pattern, const Bits& bit
         }
     }
     out.pattern = context_.patterns.of({classes, static_cast<std::size_t>(size * size)});
+    out.form = context_.form(out.entry, static_cast<Index>(size * size));
+    return out;
+}
+
+Factor Fuser::factor(const Piece& piece, const Embedding& made, Index size) {
+    if (made.form == none) return context_.factor(piece.source, made.entry, size);
+    Factor out = PlanContext::factor(piece.source);
+    out.form += 2 * made.form;
     return out;
 }
 
@@ -281,19 +298,18 @@ bool Fuser::multiply(const Piece* const* pieces, int number, const Bits& bits, d
     // What is drawn in all entries seldom cancels in products.
     tried = tried && (trial.is_known(size * size) || !all_complex(of, context_));
 
-    auto factor = [&](int k) {
-        return context_.factor(pieces[k]->source, embedded_[static_cast<std::size_t>(k)].entry,
-                               static_cast<Index>(size * size));
+    auto factor_of = [&](int k) {
+        return factor(*pieces[k], embedded_[static_cast<std::size_t>(k)], static_cast<Index>(size * size));
     };
     out = Piece();
     out.level = pieces[0]->level;
     out.unitary = pieces[0]->unitary;
-    Factor right = factor(0);
+    Factor right = factor_of(0);
     for (int k = 1; k < number; ++k) {
         out.level = 1 + std::max(out.level, pieces[k]->level);
         out.unitary = out.unitary && pieces[k]->unitary;
         ProductKind kind{0, out.level, 1, static_cast<Index>(size), static_cast<Index>(size)};
-        out.source = program_.product(kind, factor(k), right);
+        out.source = program_.product(kind, factor_of(k), right);
         right = PlanContext::factor(out.source);
     }
     out.pattern = of;
@@ -301,17 +317,12 @@ bool Fuser::multiply(const Piece* const* pieces, int number, const Bits& bits, d
         if (pieces[k]->trial != Piece::none) trials_.drop(pieces[k]->trial, pieces[k]->size() * pieces[k]->size());
     if (tried) out.trial = trials_.put(trial, size * size);
     context_.put(out, bits.bit, bits.size, nullptr, 0);
-    auto joined = [&] {
+    if (number == 2) {
+        out.label = labels_.of(pieces[0]->label, pieces[1]->label, context_);
+    } else {
         std::vector<Index> labels(static_cast<std::size_t>(number));
         for (std::size_t k = 0; k < labels.size(); ++k) labels[k] = pieces[k]->label;
-        return joined_label(labels, context_);
-    };
-    if (number == 2) {
-        Index& known = labels_[static_cast<std::uint64_t>(pieces[0]->label) << 32 | pieces[1]->label];
-        if (known == Memo::none) known = joined();
-        out.label = known;
-    } else {
-        out.label = joined();
+        out.label = joined_label(labels, context_);
     }
     return true;
 }

@@ -20,6 +20,19 @@ double work_of(const Piece& piece, PlanContext& context);
 // The joined labels of pieces that became one, the latest first, as in a product of matrices.
 Index joined_label(const std::vector<Index>& labels, PlanContext& context);
 
+// The joined labels of two pieces; most pairs come again.
+class JoinedLabels {
+  public:
+    Index of(Index first, Index then, PlanContext& context) {
+        Index& known = known_[static_cast<std::uint64_t>(first) << 32 | then];
+        if (known == Memo::none) known = joined_label({first, then}, context);
+        return known;
+    }
+
+  private:
+    Memo known_;
+};
+
 // Sets the order and the cost of each piece.
 void number_pieces(std::vector<Piece>& work, PlanContext& context);
 
@@ -57,8 +70,9 @@ class Fuser {
         }
     };
     // An operation as one dense matrix. entry: 0 (the constant 0), 1 (the constant 1), or 2 + a number of its source.
+    // form: the number of these entries among the context's; `none` where it is not known.
     struct Embedding {
-        Index pattern;
+        Index pattern, form;
         Index entry[most_entries];
     };
 
@@ -68,6 +82,8 @@ class Fuser {
     bool is_on(const Piece& piece, const Bits& bits) const;
     Bits bits_of(const Piece& piece) const;
     Embedding embed(const Piece& piece, Index pattern, const Bits& bits);
+    Embedding embedding(const Piece& piece, Index pattern, const Bits& bits);
+    Factor factor(const Piece& piece, const Embedding& made, Index size);
     Trial trial_of(const Piece& piece, const Bits& bits);
     bool try_numbers(const Piece* const* pieces, int number, const Bits& bits, Trial& out);
     bool merge(const Piece* const* pieces, int number, const Bits& bits, bool gain, Piece& out);
@@ -88,9 +104,9 @@ class Fuser {
     std::vector<Piece> kept_;
     std::vector<bool> gone_;
     std::vector<std::vector<Index>> on_bit_;  // for each bit the pieces that touch it, the latest last
-    Memo labels_;
-    Memo diagonals_;  // the patterns of one bit's phases as matrices
-    std::vector<Embedding> embedded_;
+    JoinedLabels labels_;
+    Memo embeddings_;  // the numbers of those that come again and again
+    std::vector<Embedding> known_, embedded_;
 };
 
 }  // namespace qx::plan

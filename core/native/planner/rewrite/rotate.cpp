@@ -68,31 +68,47 @@ class Groups {
     Index size_ = 0;
 };
 
-Piece product(const Piece& first, const Piece& then, PlanContext& context, CoefficientProgram& program) {
-    Piece out = first;
-    out.level = 1 + std::max(first.level, then.level);
-    out.unitary = first.unitary && then.unitary;
-    out.label = joined_label({first.label, then.label}, context);
-    out.source = program.product({0, out.level, first.source.count, 1, 1}, PlanContext::factor(then.source),
-                                 PlanContext::factor(first.source));
-    Interned::Bytes one = context.patterns[first.pattern], other = context.patterns[then.pattern];
-    std::vector<char> of(one.size());
-    for (std::size_t k = 0; k < of.size(); ++k) of[k] = times(one[k], other[k]);
-    out.pattern = context.patterns.of({of.data(), of.size()});
-    return out;
-}
+// Products of phases of the same parities.
+class PhaseProducts {
+  public:
+    PhaseProducts(PlanContext& context, CoefficientProgram& program) : context_(context), program_(program) {}
 
-// Multiplies neighbours, then these products, so that all of a level are made at once.
-Piece joined(std::vector<Piece>& group, PlanContext& context, CoefficientProgram& program) {
-    while (group.size() > 1) {
-        std::size_t to = 0;
-        for (std::size_t k = 0; k + 1 < group.size(); k += 2)
-            group[to++] = product(group[k], group[k + 1], context, program);
-        if (group.size() & 1) group[to++] = group.back();
-        group.resize(to);
+    // Multiplies neighbours, then these products, so that all of a level are made at once.
+    Piece of(std::vector<Piece>& group) {
+        while (group.size() > 1) {
+            std::size_t to = 0;
+            for (std::size_t k = 0; k + 1 < group.size(); k += 2) group[to++] = product(group[k], group[k + 1]);
+            if (group.size() & 1) group[to++] = group.back();
+            group.resize(to);
+        }
+        return group.front();
     }
-    return group.front();
-}
+
+  private:
+    Piece product(const Piece& first, const Piece& then) {
+        Piece out = first;
+        out.level = 1 + std::max(first.level, then.level);
+        out.unitary = first.unitary && then.unitary;
+        out.label = labels_.of(first.label, then.label, context_);
+        out.source = program_.product({0, out.level, first.source.count, 1, 1}, PlanContext::factor(then.source),
+                                      PlanContext::factor(first.source));
+        out.pattern = pattern(first.pattern, then.pattern);
+        return out;
+    }
+    Index pattern(Index first, Index then) {
+        Index& known = patterns_[static_cast<std::uint64_t>(first) << 32 | then];
+        if (known != Memo::none) return known;
+        Interned::Bytes one = context_.patterns[first], other = context_.patterns[then];
+        std::vector<char> of(one.size());
+        for (std::size_t k = 0; k < of.size(); ++k) of[k] = times(one[k], other[k]);
+        return known = context_.patterns.of({of.data(), of.size()});
+    }
+
+    PlanContext& context_;
+    CoefficientProgram& program_;
+    JoinedLabels labels_;
+    Memo patterns_;  // of products, by those of the factors
+};
 
 // One of two matrices on two bits: the entries of its values that differ by `apart`, row by row.
 struct Block {
@@ -243,8 +259,9 @@ std::vector<Piece> gather(std::vector<Piece> work, PlanContext& context, Coeffic
         joining[at].push_back(work[k]);
     }
     work.resize(seen);
+    PhaseProducts products(context, program);
     for (Index group = 0; group < seen; ++group)
-        if (place[group] != ~Index{0}) work[group] = joined(joining[place[group]], context, program);
+        if (place[group] != ~Index{0}) work[group] = products.of(joining[place[group]]);
     number_pieces(work, context);
     return work;
 }
