@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from benchmarks.forms import transpiled
-from benchmarks.gates import MANY_CONTROLS, Gate
+from benchmarks.gates import MANY_CONTROLS, Gate, Matrix
 from benchmarks.textbook import haar
 from qsim_ex import reference, thresholds
 from qsim_ex.circuit.circuit import Circuit
@@ -36,6 +36,12 @@ def wires_of(written: WrittenCircuit) -> Counter[int]:
     """Return on how many wires the gates are that are on more than two."""
     ops = [one for one in written.structure.instructions if isinstance(one, Op)]
     return Counter(count for one in ops if (count := len(one.mixes) + one.when.mask.bit_count()) > 2)
+
+
+def rx(angle: float) -> Matrix:
+    """Return a turn about X."""
+    c, s = np.cos(angle / 2), np.sin(angle / 2)
+    return np.array([[c, -1j * s], [-1j * s, c]])
 
 
 def turns(wires: int) -> list[Gate]:
@@ -138,6 +144,24 @@ def test_turns_under_a_control_are_clusters_about_any_axis() -> None:
     written = written_out(transpiled(ring * 3, 8, BASES[1], 1))
     assert written
     assert written.again(Manner.CLUSTERS, WritingLimits())
+
+
+@pytest.mark.parametrize("basis", BASES)
+@pytest.mark.parametrize("level", [1, 3])
+def test_turns_under_a_control_are_so_where_nothing_else_is_found(basis: tuple[str, ...], level: int) -> None:
+    """A ring of RX under controls is that in each basis, also where each is one gate between turns, as in RZZ."""
+    ring: list[Gate] = []
+    for layer in range(2):
+        ring += turns(8)
+        for control in range(8):
+            wire = (control + 1) % 8
+            under = np.kron(np.diag([1, 0]), np.eye(2)) + np.kron(np.diag([0, 1]), rx(0.3 + 0.1 * control + layer))
+            ring.append(Gate("unitary", (wire, control), matrix=under))
+    written = clusters(transpiled(ring, 8, basis, level))
+    ops = [one for one in written.structure.instructions if isinstance(one, Op)]
+    joint = [one for one in ops if len(one.mixes) + one.when.mask.bit_count() > 1]
+    assert len(joint) == 16
+    assert all(len(one.mixes) == 1 for one in joint)
 
 
 def test_where_there_are_no_clusters_nothing_is_written() -> None:

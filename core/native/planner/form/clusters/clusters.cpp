@@ -83,12 +83,13 @@ Clusters::Clusters(const Form& form, Int within)
     made_.phase = form.read_phase.value;
 }
 
-bool Clusters::worthwhile() const {
+bool Clusters::worthwhile(Int percent) const {
     if (gave_up_) return false;
     std::size_t found = paired_ + made_.nothing;
     for (const Piece& piece : made_.all)
         if (piece.kind == Piece::block || (piece.kind == Piece::where && count(piece.wires) > 2)) found += piece.parts;
-    return static_cast<Int>(100 * found / std::max<std::size_t>(1, read_)) >= thresholds.clustered_percent;
+    percent = std::max(percent, static_cast<Int>(100 * found / std::max<std::size_t>(1, read_)));
+    return percent >= thresholds.clustered_percent;
 }
 
 bool Clusters::advance() {

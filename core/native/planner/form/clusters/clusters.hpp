@@ -19,8 +19,9 @@ class Clusters {
 
     // Does a bounded amount of work; returns whether there is more.
     bool advance();
-    // Whether a good part of what was read is part of blocks, or of phases under controls.
-    bool worthwhile() const;
+    // Whether a good part of what was read is part of blocks, or of phases under controls, or so many percent are something
+    // else that is worth it.
+    bool worthwhile(Int percent = 0) const;
     // What is there when it is done.
     const Pieces& found() const { return made_; }
 

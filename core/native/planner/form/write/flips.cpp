@@ -2,6 +2,7 @@
 
 #include "planner/form/write/flips.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <numbers>
 
@@ -102,6 +103,22 @@ std::vector<Target> targets(const Pieces& of) {
         choices.end(on_wire[at]);
     }
     return out;
+}
+
+Int percent_of_turns(const Pieces& of, const std::vector<Target>& targets) {
+    constexpr Index none = ~Index{0};
+    std::vector<Index> last(of.carried().size(), none);  // on each wire
+    std::vector<bool> turns(of.all.size());
+    for (Index k = 0; k < of.all.size(); ++k) {
+        const Mask wires = of.all[k].wires;
+        const Index before = last[static_cast<std::size_t>(lowest(wires))];
+        const bool follows = before != none && before == last[static_cast<std::size_t>(highest(wires))];
+        turns[k] = targets[k].turns && count(wires) == 2 && !follows;
+        if (follows) turns[before] = false;
+        each(wires, [&](int wire) { last[static_cast<std::size_t>(wire)] = k; });
+    }
+    const auto number = static_cast<Int>(std::count(turns.begin(), turns.end(), true));
+    return 100 * number / std::max<Int>(1, static_cast<Int>(of.all.size()));
 }
 
 }  // namespace qx::form

@@ -18,6 +18,10 @@ struct Target {
 // Returns that of each piece.
 std::vector<Target> targets(const Pieces& of);
 
+// Returns how many percent of all pieces are turns of a wire under the control of another one, with no other piece of both
+// beside them: what a matrix of two wires is runs as one anyway.
+Int percent_of_turns(const Pieces& of, const std::vector<Target>& targets);
+
 // What acts before X in place of a sign, on its wire; its inverse acts behind it.
 Matrix2 flip_frame(const Piece& piece, int wire);
 

@@ -62,9 +62,9 @@ void Writer::write_piece(const Piece& piece, const Target& target, const std::ve
 // Does a bounded amount of work on clusters, and writes them if much was found.
 Writer::State Writer::clusters() {
     if (clusters_->advance()) return State::busy;
-    if (!clusters_->worthwhile()) return State::given_up;
     const Pieces& found = clusters_->found();
     const std::vector<Target> chosen = targets(found);
+    if (!clusters_->worthwhile(percent_of_turns(found, chosen) / 2)) return State::given_up;
     phase.value = found.phase;
     std::vector<Matrix2> left(found.carried().size(), identity2);  // what acts on each wire before its next piece
     for (std::size_t k = 0; k < found.all.size(); ++k) {
