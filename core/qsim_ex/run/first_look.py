@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from qsim_ex import thresholds
@@ -60,15 +61,18 @@ class FirstLook(Look):
             few = self._begun(beside, few=True)
             between = self._begun(beside, few=False, after=few)
             came = beside.begin(self._came, now=long)
-            if long and (found := few.found.result()):
-                soon = few.option.result() if is_sooner(found[0], planning) else None
+            found = few.found.result() if long else None
+            if found and is_sooner(found[0], planning):
+                soon = few.option.result()
                 if soon and 1e6 * soon.times.first * count <= planning:
                     return self._taken(soon, first=True)  # it ends before the circuit as it came is planned
-            elif promises and self._where.interprets and (shorter := self._of_far_fewer(between)):
-                return self._taken(shorter, first=True)
-            elif not long:
+            if self._where.interprets and not short:
+                read = [one for one, is_read in ((few, found), (between, promises)) if is_read]
+                if shorter := self._of_far_fewer(read, planning * long):
+                    return self._taken(shorter, first=True)
+            if not long:
                 beside.start(few.ahead, between.ahead)
-            elif threads > 1 and promises:
+            elif threads > 1 and promises and not found:
                 between.found.result()  # while another thread plans the circuit
                 beside.start(between.ahead)
             times = came.result()
@@ -91,17 +95,32 @@ class FirstLook(Look):
         long = came and worth(came.first * self._bound.count, self._gates) >= thresholds.now.whole_percent
         return bool(long) or not self._where.interprets or is_taken_apart(self._structure, self._gates)
 
-    def _of_far_fewer(self, between: _Begun) -> Option | None:
-        """Return what runs of far fewer gates between those of the circuit, if these are as few.
+    def _of_far_fewer(self, begun: Sequence[_Begun], planning: int) -> Option | None:
+        """Return the fastest of what is written of far fewer gates than the circuit's, if anything is.
 
-        So it is faster, planning included, whatever the circuit as it came takes, which is not planned.
+        It is faster, planning included, whatever the circuit as it came takes, which is not planned. planning: the
+        microseconds that this would take, within which clusters are looked for; 0: they are not.
         """
-        found = between.found.result()
-        if found is None or found[0].num_gates * FEWER > self._gates or not (option := between.option.result()):
+        options = list[tuple[Option, tuple[WrittenCircuit, str]]]()
+        for one in begun:
+            found = one.found.result()
+            if not found:
+                continue
+            if self._is_far_fewer(found[0]):
+                options += [(option, found)] if (option := one.option.result()) else []
+            elif found[0].manner is Manner.BETWEEN and planning:
+                clusters = found[0].again(Manner.CLUSTERS, WritingLimits(within=planning))
+                if clusters and self._is_far_fewer(clusters) and (option := self._option(clusters, found[1])):
+                    options.append((option, (clusters, found[1])))
+        if not options:
             return None
+        best, found = min(options, key=lambda one: one[0].times.first)
         self._tried.gates = found[0].num_gates
-        self._looks_on(option.times)
-        return self._in_other_manners(found, option.times, option)
+        self._looks_on(best.times)
+        return self._in_other_manners(found, best.times, best) if best.written.manner is Manner.BETWEEN else best
+
+    def _is_far_fewer(self, written: WrittenCircuit) -> bool:
+        return written.num_gates * FEWER <= self._gates
 
     def _begun(self, beside: SideThreads, *, few: bool, after: _Begun | None = None) -> _Begun:
         """Return what may be begun of one of `KINDS`; after: what comes before it, if that can be written."""
