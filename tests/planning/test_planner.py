@@ -145,3 +145,16 @@ def test_numbers_of_a_qft_merge_into_few_tables() -> None:
     plan = make_plan(builder.build().instructions, 12, Layout.identity(12), GPU)
     diagonals = [i for s in plan.sweeps for b in s.register_blocks for i in b.items if type(i).__name__ == "Diagonal"]
     assert len(diagonals) < 66 / 2
+
+
+def test_two_phases_that_are_looked_up_share_a_table() -> None:
+    """Two S of parities, which threads tell, are one factor: each alone would multiply all amplitudes by a number."""
+    builder = CircuitBuilder(12)
+    for wire in range(12):
+        builder.gate("h", [wire])
+    for pair in ((0, 7), (3, 11)):
+        builder.gate("cx", pair).gate("s", [pair[1]]).gate("cx", pair)
+    plan = make_plan(builder.build().instructions, 12, Layout.identity(12), GPU)
+    items = [item for sweep in plan.sweeps for block in sweep.register_blocks for item in block.items]
+    (phases,) = [item for item in items if type(item).__name__ == "Diagonal"]
+    assert len(phases.reads) == 2

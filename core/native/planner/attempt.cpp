@@ -31,6 +31,12 @@ double share(Int mask) {
     return out;
 }
 
+double diagonal_work(const Item& item, const RegisterBlock& block, PlanContext& context) {
+    const Mask *reads = context.words.data() + item.words, registers = static_cast<Mask>(block.registers);
+    const Index looked_up = elsewhere(reads, static_cast<int>(item.num_reads), registers);
+    return context.patterns.diagonal_work(static_cast<Index>(item.pattern), looked_up);
+}
+
 }  // namespace
 
 Layout moved(const Layout& layout, const std::vector<int>& to) {
@@ -40,11 +46,14 @@ Layout moved(const Layout& layout, const std::vector<int>& to) {
     return out;
 }
 
-SweepWork sweep_work(const Step& sweep, const StepArrays& steps, Patterns& patterns, const Shape& shape) {
+SweepWork sweep_work(const Step& sweep, const StepArrays& steps, PlanContext& context, const Shape& shape) {
     constexpr int block_bits = 4;  // as in qsim_ex.steps.layout
     SweepWork out;
+    Patterns& patterns = context.patterns;
     int pairs = 0;
-    for (Int k = steps.register_blocks[sweep.begin].begin; k < steps.register_blocks[sweep.end - 1].end; ++k) {
+    const RegisterBlock* block = &steps.register_blocks[sweep.begin];
+    for (Int k = block->begin; k < steps.register_blocks[sweep.end - 1].end; ++k) {
+        while (k == block->end) ++block;
         const Item& item = steps.items[k];
         if (item.kind == static_cast<Int>(Kind::permute)) {
             out.permuted += shape.permute;
@@ -52,7 +61,7 @@ SweepWork sweep_work(const Step& sweep, const StepArrays& steps, Patterns& patte
         }
         Index pattern = static_cast<Index>(item.pattern);
         bool mix = item.kind == static_cast<Int>(Kind::mix);
-        double own = mix ? patterns.mix_work(pattern, 1 << item.num_bits) : patterns.diagonal_work(pattern);
+        double own = mix ? patterns.mix_work(pattern, 1 << item.num_bits) : diagonal_work(item, *block, context);
         own *= share(item.when_mask);
         pairs += mix && patterns[pattern] == Interned::Bytes(pair, sizeof pair) && !item.num_reads && !item.when_mask;
         if (mix && shape.has_blocks && item.num_bits == block_bits && !item.num_reads) own = std::min(own, shape.block);
@@ -124,7 +133,7 @@ double Attempt::time_of(const Step& step) {
     if (step.type == Step::sweep) {
         double after = amplitudes(num_bits_ - count(static_cast<Mask>(step.fresh & ~step.tile)));
         memory = shape_.slowed() * (before + after) / 2;
-        SweepWork found = sweep_work(step, steps, candidate.context->patterns, shape_);
+        SweepWork found = sweep_work(step, steps, *candidate.context, shape_);
         work = found.work + found.permuted + found.crowded * found.work;
         work += shape_.exchanged * static_cast<double>(step.end - step.begin) + (step.num_bits ? shape_.transposed : 0.0);
         work *= after;

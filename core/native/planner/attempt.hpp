@@ -60,7 +60,7 @@ struct SweepWork {
     double work = 0, permuted = 0, crowded = 0;
 };
 
-SweepWork sweep_work(const Step& sweep, const StepArrays& steps, Patterns& patterns, const Shape& shape);
+SweepWork sweep_work(const Step& sweep, const StepArrays& steps, PlanContext& context, const Shape& shape);
 
 // Returns a layout after bit b has become bit to[b].
 Layout moved(const Layout& layout, const std::vector<int>& to);

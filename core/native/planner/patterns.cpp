@@ -3,6 +3,7 @@
 #include "planner/patterns.hpp"
 
 #include <algorithm>
+#include <bit>
 
 namespace qx::plan {
 
@@ -113,12 +114,23 @@ double Patterns::mix_work(Index pattern, int size) {
     return work_[known];
 }
 
-double Patterns::diagonal_work(Index pattern) {
-    Index& known = works_[key(pattern, 0)];
+double Patterns::diagonal_work(Index pattern, Index looked_up) {
+    Index& known = works_[key(pattern, -static_cast<int>(looked_up))];
     if (known == Memo::none) {
         Interned::Bytes of = known_[pattern];
-        long total = work(of);
-        for (char entry : of) total -= entry == one ? work_of[one] : 0;
+        long total = 0;
+        for (Index first = 0; first < of.size(); ++first) {
+            if (first & looked_up) continue;
+            bool some = false, turns = false;
+            Index others = looked_up;
+            do {
+                const char entry = of[first | others];
+                some = some || entry != one, turns = turns || entry > real;
+                others = (others - 1) & looked_up;
+            } while (others != looked_up);
+            const long each = looked_up ? work_of[turns ? complex_ : real] : work_of[static_cast<int>(of[first])];
+            total += some ? each << std::popcount(looked_up) : 0;
+        }
         known = static_cast<Index>(work_.size());
         work_.push_back(static_cast<double>(total) / static_cast<double>(of.size()));
     }

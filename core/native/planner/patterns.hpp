@@ -58,8 +58,9 @@ class Patterns {
     Index without_eighths(Index pattern);
     // Multiply-adds per amplitude of a matrix [blocks, size, size]; a row with one +-1 is a permutation.
     double mix_work(Index pattern, int size);
-    // Multiply-adds per amplitude of a table of phases; a factor of 1 costs nothing.
-    double diagonal_work(Index pattern);
+    // Multiply-adds per amplitude of a table of phases; a factor of 1 costs nothing. Of factors that differ in the reads of
+    // `looked_up` alone nobody knows which are 1, and all are of one class.
+    double diagonal_work(Index pattern, Index looked_up);
     // Where each value moves to, if there is one matrix [size, size] of zeros and ones that is a permutation; else empty.
     const std::vector<Index>& permutation(Index pattern, int size);
     const Relabeling& relabeling(Index pattern, int size);

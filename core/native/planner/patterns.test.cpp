@@ -95,10 +95,17 @@ TEST_CASE("a matrix of few entries costs less, and a row with one ±1 nothing") 
     CHECK(work({real, real, real, real}, 2) == 4);
     CHECK(work({complex_, complex_, complex_, complex_}, 2) == 8);
     CHECK(work({one, zero, zero, complex_}, 2) == 2);
-    auto phases = [&](std::vector<char> of) { return patterns.diagonal_work(patterns.of({of.data(), of.size()})); };
-    CHECK(phases({one, one}) == 0);
-    CHECK(phases({one, complex_}) == 2);
-    CHECK(phases({complex_, complex_}) == 4);
+    auto phases = [&](std::vector<char> of, Index looked_up) {
+        return patterns.diagonal_work(patterns.of({of.data(), of.size()}), looked_up);
+    };
+    CHECK(phases({one, one}, 0) == 0);
+    CHECK(phases({one, complex_}, 0) == 2);
+    CHECK(phases({complex_, complex_}, 0) == 4);
+    CHECK(phases({one, one}, 1) == 0);
+    CHECK(phases({one, imag}, 1) == 4);
+    CHECK(phases({one, minus_one}, 1) == 2);
+    CHECK(phases({one, one, one, complex_}, 1) == 2);
+    CHECK(phases({one, one, one, complex_}, 3) == 4);
 }
 
 TEST_CASE("a permutation tells where each value moves to") {

@@ -90,6 +90,6 @@ def completed(
 ) -> Written:
     """Return what runs of something that is written: a circuit for the first binding, its program, all numbers."""
     numbers = partial(numbers_of, written, bound)
-    other = Bindings.of(numbers(0, 1)) if bound.count == 1 else Bindings(bound.count, numbers)
+    other = Bindings.of(circuit.operands) if bound.count == 1 else Bindings(bound.count, numbers)
     behind = before(written.last_gates(), values) if values else ()
     return Written(circuit, program, other, fact, behind, written.manner)

@@ -36,7 +36,7 @@ double item_work(const Item& item, const Shape& shape, PlanContext& context) {
     if (item.kind == static_cast<Int>(Kind::permute)) return 0;
     double share = halved(count(static_cast<Mask>(item.when_mask)));
     Index pattern = static_cast<Index>(item.pattern);
-    if (item.kind == static_cast<Int>(Kind::diagonal)) return context.patterns.diagonal_work(pattern) * share;
+    if (item.kind == static_cast<Int>(Kind::diagonal)) return context.patterns.diagonal_work(pattern, 0) * share;
     double work = context.patterns.mix_work(pattern, 1 << item.num_bits) * share;
     return shape.has_blocks && item.num_bits == block_bits && !item.num_reads ? std::min(work, shape.block) : work;
 }

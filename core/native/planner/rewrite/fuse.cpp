@@ -22,7 +22,7 @@ double work_of(const Piece& piece, PlanContext& context) {
     double share = 1;
     for (int k = count(piece.when.mask); k > 0; --k) share *= 0.5;
     if (piece.kind == Kind::permute) return 0;
-    if (piece.kind == Kind::diagonal) return std::min(table_work, context.patterns.diagonal_work(piece.pattern) * share);
+    if (piece.kind == Kind::diagonal) return std::min(table_work, context.patterns.diagonal_work(piece.pattern, 0) * share);
     return context.patterns.mix_work(piece.pattern, piece.size()) * share;
 }
 

@@ -25,12 +25,12 @@ struct StepCost {
     }
 };
 
-StepCost step_cost(const Step& step, const StepArrays& steps, Patterns& patterns, int num_bits, const Shape& shape,
+StepCost step_cost(const Step& step, const StepArrays& steps, PlanContext& context, int num_bits, const Shape& shape,
                    const Rates& rates) {
     double amplitudes = power(num_bits);
     Mask fresh = static_cast<Mask>(step.fresh);
     if (step.type == Step::sweep) {
-        SweepWork found = sweep_work(step, steps, patterns, shape);
+        SweepWork found = sweep_work(step, steps, context, shape);
         double exchanged = rates.exchange_work * static_cast<double>(step.end - step.begin);
         exchanged += step.num_bits ? rates.permuted_work : 0.0;
         exchanged += found.crowded * found.work + found.permuted;
@@ -149,8 +149,7 @@ double LeastWork::upto(const StepArrays& steps, PlanContext& context, Mask fresh
     const int near = levels_.local + levels_.peers, parts = num_bits_ - levels_.ranks;
     double windows = power(there(below(parts) & ~below(near), fresh));
     for (; timed_ < steps.steps.size(); ++timed_)
-        time_ +=
-            windows * step_cost(steps.steps[timed_], steps, context.patterns, levels_.local, shape_, rates_).seconds(rates_);
+        time_ += windows * step_cost(steps.steps[timed_], steps, context, levels_.local, shape_, rates_).seconds(rates_);
     return time_;
 }
 
@@ -168,7 +167,7 @@ std::vector<StageCost> stage_costs(const std::vector<StageRow>& stages, const St
         StageCost cost{windows, devices};
         double work = 0;
         for (std::size_t step = begin; step < stage.end; ++step) {
-            StepCost own = step_cost(steps.steps[step], steps, context.patterns, levels.local, shape, rates);
+            StepCost own = step_cost(steps.steps[step], steps, context, levels.local, shape, rates);
             cost.memory += own.bytes, cost.fma += own.fma;
             work += own.seconds(rates) + each_rank * rates.launch;
         }

@@ -86,6 +86,7 @@ Packer::Packer(PlanContext& context, CoefficientProgram& program, StepArrays& ou
 
 void Packer::add(Directions registers, const PieceRefs& work, bool last) {
     std::size_t begin = out_.items.size();
+    registers_ = registers.units;
     for (const Piece* piece : work) {
         if (piece->kind == Kind::diagonal) {
             held_.push_back(piece);
@@ -150,7 +151,8 @@ void Packer::add(const Piece& piece, Index pattern, const Places& source, const 
 double Packer::alone(const Piece& piece) {
     double share = 1;
     for (int k = count(piece.when.mask); k > 0; --k) share *= 0.5;
-    return context_.patterns.diagonal_work(piece.pattern) * share;
+    const Index looked_up = elsewhere(context_.reads(piece), piece.num_reads, registers_);
+    return context_.patterns.diagonal_work(piece.pattern, looked_up) * share;
 }
 
 void Packer::tables(const PieceRefs& due, PieceRefs& optional) {

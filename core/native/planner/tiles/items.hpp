@@ -35,6 +35,7 @@ class Packer {
     StepArrays& out_;
     int limit_;
     std::size_t first_item_;
+    Mask registers_ = 0;  // of the register block
     PieceRefs held_;
     PieceRefs due_, others_;  // memory of `add`
     std::vector<Index> numbers_, tables_;

@@ -33,6 +33,14 @@ struct Item {
     Int kind, num_bits, num_reads, words, when_mask, when_value, pattern, slot, count, to, label;
 };
 
+// The reads that some registers do not tell, as a mask of their numbers.
+inline Index elsewhere(const Mask* reads, int num_reads, Mask registers) {
+    Index out = 0;
+    for (int k = 0; k < num_reads; ++k)
+        if (reads[k] & ~registers) out |= Index{1} << k;
+    return out;
+}
+
 struct StepArrays {
     std::vector<Step> steps;
     std::vector<RegisterBlock> register_blocks;

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from functools import lru_cache
 
+import numpy as np
+
 from qsim_ex.circuit.ops import Entry, Pattern
 
 _ZERO = bytes([Entry.ZERO])
@@ -23,9 +25,21 @@ def mix_work(of: Pattern, size: int) -> float:
 
 
 @lru_cache(maxsize=4096)
-def diagonal_work(of: Pattern) -> float:
-    """Return the multiply-adds per amplitude of a table of phases; a factor of 1 costs nothing."""
-    return (_work(of) - _WORK[Entry.ONE] * of.count(Entry.ONE)) / len(of)
+def diagonal_work(of: Pattern, looked_up: int = 0) -> float:
+    """Return the multiply-adds per amplitude of a table of phases; a factor of 1 costs nothing.
+
+    looked_up: which reads threads tell, as a mask. Of factors that differ in these alone nobody knows which are 1, and
+        all are of one class.
+    """
+    if not looked_up:
+        return (_work(of) - _WORK[Entry.ONE] * of.count(Entry.ONE)) / len(of)
+    entries, known = np.frombuffer(of, dtype=np.uint8), np.arange(len(of)) & ~looked_up
+    total = 0
+    for first in np.unique(known).tolist():
+        some = set(entries[known == first].tolist())
+        if some != {Entry.ONE}:
+            total += _WORK[Entry.COMPLEX if some & {Entry.IMAG, Entry.COMPLEX} else Entry.REAL] << looked_up.bit_count()
+    return total / len(of)
 
 
 def _work(entries: Pattern) -> int:

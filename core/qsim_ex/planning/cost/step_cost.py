@@ -70,9 +70,10 @@ def added(values: Iterable[float]) -> float:
     return total
 
 
-def item_work(item: Item, block: float | None = None) -> float:
+def item_work(item: Item, registers: int, block: float | None = None) -> float:
     """Return the multiply-adds per amplitude; a condition on k bits leaves one in 2^k amplitudes.
 
+    registers: mask of the index bits that number registers.
     block: the highest cost of a matrix on `BLOCK_BITS` bits, see `steps.Shape`.
     """
     match item:
@@ -81,8 +82,9 @@ def item_work(item: Item, block: float | None = None) -> float:
             if block is None or len(bits) != BLOCK_BITS or reads:
                 return work
             return min(work, block)
-        case Diagonal(_, when, of):
-            return diagonal_work(of) * 0.5 ** when.mask.bit_count()
+        case Diagonal(reads, when, of):
+            looked_up = sum(1 << k for k, mask in enumerate(reads) if mask & ~registers)
+            return diagonal_work(of, looked_up) * 0.5 ** when.mask.bit_count()
         case Permute():
             return 0.0
         case _:
@@ -99,7 +101,11 @@ def interpreted_work(sweep: Sweep, block: float | None = None) -> float:
     diagonals = [bool(item.reads) for item in items if isinstance(item, Diagonal)]
     mixes = [item for item in items if isinstance(item, Mix)]
     chosen = sum(READING if item.reads else CONDITION for item in mixes if item.reads or item.when.mask)
-    work = sum(item_work(item, None if item.when.mask else block and DENSE_BLOCK * block) for item in items)
+    work = sum(
+        item_work(item, mask_of(each.registers), None if item.when.mask else block and DENSE_BLOCK * block)
+        for each in sweep.register_blocks
+        for item in each.items
+    )
     work += TABLE * sum(diagonals) + PHASE * (len(diagonals) - sum(diagonals)) + PERMUTE * permutes + chosen
     return work + REGISTER_BLOCK * len(sweep.register_blocks)
 
@@ -131,7 +137,9 @@ def step_cost(
     passes = 2.0 * amplitudes * bytes_each  # one read and one write
     match step:
         case Sweep(tile, register_blocks, _, _, fresh):
-            work = added(item_work(item, block) for each in register_blocks for item in each.items)
+            work = added(
+                item_work(item, mask_of(each.registers), block) for each in register_blocks for item in each.items
+            )
             exchanged = exchange_work(step, precision) + crowded(step) * work
             if interpreted:
                 exchanged = interpreted_work(step, block) - work

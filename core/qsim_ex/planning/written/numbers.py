@@ -1,18 +1,21 @@
 """How the numbers of a circuit that is written out of a form follow from those of the circuit: a coefficient program.
 
-Phases are arguments of sums of the circuit's numbers, and angles are sums of multiples of phases. Both are found for
-one binding or many with a few calls of NumPy. What is taken to be so of the circuit's numbers, that some never differ
-and that matrices keep their eigenvectors, is checked for each binding.
+Phases are arguments of sums of the circuit's numbers, and angles are sums of multiples of phases. Native code finds
+both, for one binding or many (core/native/planner/form/write/numbers.cpp). What is taken to be so of the circuit's
+numbers, that some never differ and that matrices keep their eigenvectors, is checked for each binding.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import ctypes
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from qsim_ex.circuit.derivatives import add_at
+from qsim_ex.native.library import address, function, structure
 from qsim_ex.planning.written.rotations import RotationEntries
 
 Complex = NDArray[np.complex128]
@@ -41,13 +44,6 @@ class Combinations:
         starts = np.flatnonzero(np.diff(ordered, prepend=-1))
         return cls(places[order], by[order], starts)
 
-    def __call__(self, numbers: Numbers) -> Numbers:
-        """Return the combinations [bindings, combinations] of numbers [bindings, …]."""
-        if not len(self.starts):
-            return np.empty((len(numbers), 0), dtype=np.result_type(numbers, self.by))
-        found: Numbers = np.add.reduceat(numbers[:, self.places] * self.by, self.starts, axis=1)
-        return found
-
     def pull_back(self, cotangents: Numbers, count: int) -> Numbers:
         """Return cotangents [..., count] of the numbers for those of the combinations; none of the place −1."""
         found = np.zeros((*cotangents.shape[:-1], count + 1), dtype=np.result_type(cotangents, self.by))
@@ -65,11 +61,6 @@ class Combinations:
     def _rows(self) -> Integers:
         """Return the combination of each summand."""
         return np.repeat(np.arange(len(self.starts)), np.diff(self.starts, append=len(self.places)))
-
-
-def _and_one(numbers: Numbers) -> Numbers:
-    """Return numbers [bindings, …] with a 1 behind those of each binding, which is the place −1."""
-    return np.concatenate([numbers, np.ones((len(numbers), 1), dtype=numbers.dtype)], axis=1)
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -93,6 +84,11 @@ class WrittenNumbers:
     angles: Combinations
     rotations: RotationEntries
     constants: Complex
+    lists: _Lists = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        """List all numbers for native code, once."""
+        object.__setattr__(self, "lists", _Lists.of(self))
 
     @property
     def size(self) -> int:
@@ -101,22 +97,14 @@ class WrittenNumbers:
 
     def unfit(self, operands: Complex) -> NDArray[np.bool_]:
         """Return which operands [bindings, total] are not what they were taken to be, read by a gate or not."""
-        wrong: NDArray[np.bool_] = operands != self.first
-        turned = self._turned(operands)
-        made = self.entries(_and_one(np.concatenate([turned, turned.conj()], axis=1)))
-        wrong[:, self.varying] = False
-        binding, entry = np.nonzero(~(np.abs(made - operands[:, self.varying]) <= self.tolerance))
-        wrong[binding, self.varying[entry]] = True
+        wrong = np.empty(operands.shape, dtype=np.bool_)
+        self._made(operands, wrong=wrong)
         return wrong
 
     def __call__(self, operands: Complex) -> Complex:
         """Return the operands of the written circuit, complex128 [bindings, …], for those of the circuit that fit."""
-        angles: Floats = np.real(self.angles(_and_one(np.angle(self._turned(operands)))))
-        known = len(self.constants)
         found = np.empty((len(operands), self.size), dtype=np.complex128)
-        found[:, :known] = self.constants
-        found[:, known:-1] = self.rotations(angles)
-        found[:, -1] = np.exp(1j * angles[:, -1])
+        self._made(operands, out=found)
         return found
 
     def depending(self, operands: NDArray[np.bool_]) -> NDArray[np.bool_]:
@@ -131,16 +119,53 @@ class WrittenNumbers:
 
         A cotangent w of a number z says that a value changes by Re(w·dz). A phase φ = arg S changes by Im(dS/S).
         """
-        sums = self.phases(_and_one(operands))
-        angles: Floats = np.real(self.angles(_and_one(np.angle(sums))))
+        sums, angles = self._made(operands)
         known = len(self.constants)
         of_angles = self.rotations.pull_back(angles, cotangents[..., known:-1])
         of_angles[..., -1] += (cotangents[..., -1] * 1j * np.exp(1j * angles[:, -1])[:, None]).real
         of_phases = self.angles.pull_back(of_angles, len(self.phases.starts))
         return np.asarray(self.phases.pull_back(-1j * of_phases / sums[:, None], operands.shape[1]))
 
-    def _turned(self, operands: Complex) -> Complex:
-        """Return e^{iφ} of each phase [bindings, phases]; not a number where a sum of operands is 0."""
-        sums = self.phases(_and_one(operands))
-        with np.errstate(invalid="ignore", divide="ignore"):
-            return np.asarray(sums / np.abs(sums))
+    def _made(
+        self, operands: Complex, wrong: NDArray[np.bool_] | None = None, out: Complex | None = None
+    ) -> tuple[Complex, Floats]:
+        """Return the sums whose arguments are phases, and the angles; fill what is given as well."""
+        operands = np.ascontiguousarray(operands, dtype=np.complex128)
+        count, width = operands.shape
+        sums = np.empty((count, len(self.phases.starts)), dtype=np.complex128)
+        angles = np.empty((count, len(self.angles.starts)))
+        at = [0 if one is None else address(one) for one in (operands, sums, angles, wrong, out)]
+        function("written_numbers")(ctypes.addressof(self.lists.form), self.tolerance, count, width, *at)
+        return sums, angles
+
+
+class _Lists(NamedTuple):
+    """What the native function is given, with its arrays."""
+
+    form: ctypes.Structure
+    arrays: object
+
+    @classmethod
+    def of(cls, numbers: WrittenNumbers) -> _Lists:
+        """Return the lists of all numbers."""
+        entries, complex128 = numbers.rotations, np.complex128
+        counts = [len(numbers.first), len(numbers.varying), len(numbers.constants), len(entries.angles)]
+        arrays: list[NDArray[Any]] = [numbers.first, numbers.varying, numbers.constants, entries.angles]
+        arrays += [entries.cos, entries.sin, entries.number]
+        arrays = [np.ascontiguousarray(one) for one in arrays]
+        words = [*counts, *map(address, arrays)]
+        by = [numbers.phases.by.astype(complex128), numbers.entries.by.astype(complex128), numbers.angles.by.real]
+        for one, each in zip((numbers.phases, numbers.entries, numbers.angles), by, strict=True):
+            lists = [np.ascontiguousarray(array) for array in (one.places, one.starts, each)]
+            words += [len(one.starts), len(one.places), *map(address, lists)]
+            arrays += lists
+        return cls(_Form(*words), arrays)
+
+
+_SUMS = " ".join(
+    f"{one}_count {one}_summands {one}_places {one}_starts {one}_by" for one in ("phase", "entry", "angle")
+)
+_Form = structure(
+    f"total num_varying num_constants num_entries first varying constants angle_of cos sin number {_SUMS}"
+)
+"""The lists of `WrittenNumbers`, as core/native/planner/form/write/numbers.cpp has them."""

@@ -187,12 +187,6 @@ class RotationEntries:
         fixed = np.concatenate([np.empty(0, dtype=np.complex128), *(one.number for one in distinct)])[places]
         return cls(np.repeat(numbers, counts), cos, sin, fixed)
 
-    def __call__(self, angles: Floats) -> Complex:
-        """Return the entries [bindings, entries] for angles [bindings, …]."""
-        half = 0.5 * angles
-        found: Complex = np.cos(half)[:, self.angles] * self.cos + np.sin(half)[:, self.angles] * self.sin
-        return found + self.number
-
     def pull_back(self, angles: Floats, cotangents: Complex) -> Floats:
         """Return cotangents [bindings, values, angles] of angles [bindings, angles] for those of the entries."""
         half = 0.5 * angles

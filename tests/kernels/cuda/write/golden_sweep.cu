@@ -49,6 +49,7 @@ extern "C" __global__ void __launch_bounds__(1) sweep(
     {   // register block 0: bits 1 2 5
         const u64 here = outside;
         const u64 i = high | here;
+        const u64 around = high | outside;
         a0 = state[here + 0x0];
         a1 = state[here + 0x1];
         a2 = state[here + 0x2];
@@ -84,7 +85,7 @@ extern "C" __global__ void __launch_bounds__(1) sweep(
         // cx 1 2
         // rzz 0 5, rz 6
         {
-            const unsigned s = ((unsigned)(i >> 6) & 0x1) << 1;
+            const unsigned s = ((unsigned)(around >> 6) & 0x1) << 1;
             const amp* const e0 = (const amp*)(table + 0) + (s);
             const amp f0 = __ldg(e0 + 0);
             const amp f1 = __ldg(e0 + 1);

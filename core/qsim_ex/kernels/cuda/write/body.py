@@ -21,7 +21,8 @@ class BlockText:
     """One register block being written.
 
     lines: its statements, `names`: the variable of each register's amplitude (a permutation moves nothing),
-    reads: whether `i` is used, shared: whether the thread's slots in shared memory are used by its items,
+    reads, around: whether `i` and `around` are used,
+    shared: whether the thread's slots in shared memory are used by its items,
     work: multiply-adds since the block's warps last waited for one another, if they are kept in step,
     tensor: whether the lines are for the tensor cores, and read and write the tile themselves.
     usual: the statements if all its pairs of rotations are as usual, see `pivots`; the number at `told` in `v` says so.
@@ -36,6 +37,7 @@ class BlockText:
     names: list[int]
     lines: list[str] = field(default_factory=list)
     reads: bool = False
+    around: bool = False
     shared: bool = False
     tensor: bool = False
     usual: list[str] = field(default_factory=list)

@@ -8,12 +8,13 @@ multiplied on the host.
 from __future__ import annotations
 
 import functools
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from operator import xor
 from typing import assert_never
 
 import numpy as np
 
-from qsim_ex.circuit.ops import Entry
+from qsim_ex.circuit.ops import Entry, wires_of
 from qsim_ex.kernels.cuda.interpret import packing
 from qsim_ex.kernels.cuda.write import pivots
 from qsim_ex.kernels.cuda.write.arithmetic import merged, width
@@ -21,6 +22,7 @@ from qsim_ex.kernels.cuda.write.body import BlockText, KernelBody
 from qsim_ex.kernels.cuda.write.pivots import Pivot
 from qsim_ex.kernels.cuda.write.register_frame import Flip
 from qsim_ex.kernels.cuda.write.words import one_line, selection
+from qsim_ex.steps.algebra import Map, Span, image, inverse, units
 from qsim_ex.steps.step import Diagonal, Item
 
 
@@ -169,13 +171,14 @@ def _table(
     needed = {c for c, entry in met.items() if entry is not Entry.ONE}
     if not needed:
         return []
-    block.reads = True
     real = all(met[c] in _REAL for c in needed)
-    order = _order(block, elsewhere)
-    at = body.in_table(_taken(item.slot.at, order, real))
-    lines = [f"const unsigned s = {selection([elsewhere[k] for k in order])};"]
-    moved = {c: sum((c >> k & 1) << to for to, k in enumerate(order)) for c in needed}
-    met_by_both = sum(1 << to for to, k in enumerate(order) if elsewhere[k])
+    basis = _basis(block, elsewhere)
+    renumbered = inverse(basis)
+    told = [_sum(elsewhere[k] for k in wires_of(row)) for row in _transposed(renumbered)]
+    at = body.in_table(_taken(item.slot.at, basis, real))
+    lines = [f"const unsigned s = {_number(block, told)};"]
+    moved = {c: image(renumbered, c) for c in needed}
+    met_by_both = sum(1 << k for k, mask in enumerate(told) if mask)
     kind, cast = ("real", "") if real else ("amp", "(const amp*)")
     for crossing in sorted({moved[c] & met_by_both for c in needed}):
         index = f"s ^ {crossing:#x}" if crossing else "s"
@@ -194,31 +197,51 @@ def _table(
     return lines
 
 
-def _order(block: BlockText, elsewhere: Sequence[int]) -> list[int]:
-    """Return the order of a table's reads: first those that differ between a warp's threads.
+def _basis(block: BlockText, reads: Sequence[int]) -> Map:
+    """Return the entries' numbers that are to be units in a table: first what the bits of a thread's number tell.
 
-    So the threads of a warp read neighbouring entries; if these were far apart, each would wait for its own line.
+    So the threads of a warp read entries side by side; if these were far apart, each would wait for its own line. And
+    what most bits of a number come from is one bit of the thread, beside what all threads of a tile have in common.
     """
-    lanes = sum(1 << block.tile[position] for position in block.place.threads[:_WARP])
-
-    def place(k: int) -> tuple[int, int]:
-        mask = elsewhere[k]
-        return (0 if mask & lanes else 1 if not mask else 2), mask & -mask
-
-    return sorted(range(len(elsewhere)), key=place)
+    bits = [block.tile[position] for position in block.place.threads]
+    tells = [sum((mask >> bit & 1) << k for k, mask in enumerate(reads)) for bit in bits]
+    return tuple(Span([*tells, *units(range(len(reads)))]).vectors)
 
 
-def _taken(first: int, order: Sequence[int], real: bool) -> list[int]:
-    """Return the positions of a table's numbers, rearranged: bit k of the new entry number is bit ``order[k]``."""
-    entries = np.array([first])
-    for k in order:
-        entries = np.concatenate([entries, entries + (1 << k)])
+def _transposed(columns: Map) -> Map:
+    """Return the rows of a square matrix."""
+    return tuple(sum((column >> row & 1) << k for k, column in enumerate(columns)) for row in range(len(columns)))
+
+
+def _sum(masks: Iterable[int]) -> int:
+    return functools.reduce(xor, masks, 0)
+
+
+def _number(block: BlockText, reads: Sequence[int]) -> str:
+    """Return the number whose bit k is the parity of ``i & reads[k]``, of which the threads' bits are apart if few."""
+    tile = sum(1 << bit for bit in block.tile)
+    own = [sum((mask >> block.tile[p] & 1) << k for k, p in enumerate(block.place.threads)) for mask in reads]
+    apart = [not mask & mask - 1 for mask in own]
+    terms = {
+        "t": [mask if alone else 0 for mask, alone in zip(own, apart, strict=True)],
+        "around": [mask & ~tile if alone else 0 for mask, alone in zip(reads, apart, strict=True)],
+        "i": [0 if alone else mask for mask, alone in zip(reads, apart, strict=True)],
+    }
+    block.reads |= any(terms["i"])
+    block.around |= any(terms["around"])
+    written = [selection(masks, source) for source, masks in terms.items() if any(masks)]
+    return written[0] if len(written) == 1 else " ^ ".join(f"({term})" for term in written)
+
+
+def _taken(first: int, basis: Map, real: bool) -> list[int]:
+    """Return the positions of a table's numbers, rearranged: bit k of the new entry number stands for ``basis[k]``."""
+    entries = np.zeros(1, dtype=np.int64)
+    for vector in basis:
+        entries = np.concatenate([entries, entries ^ vector])
+    entries += first
     if real:
         return [int(position) for position in (2 * entries).tolist()]
     return [int(position) for position in np.stack([2 * entries, 2 * entries + 1], axis=1).ravel().tolist()]
 
-
-_WARP = 5
-"""The bits of a thread's number within its warp."""
 
 _REAL = frozenset({Entry.ZERO, Entry.ONE, Entry.MINUS_ONE, Entry.REAL})

@@ -199,7 +199,7 @@ def _text(
         needs_slots = last > 0 or block.shared
         kernel += [
             f"        {line}"
-            for line in places_text(sweep, place, frame, block.reads, body.slots if needs_slots else None, number > 0)
+            for line in places_text(sweep, block, frame, body.slots if needs_slots else None, number > 0)
         ]
         if number == 0 and not read.stays:
             kernel += [f"        {line}" for line in read.place("origin", place.threads, fixed=not any(block.first))]
@@ -238,14 +238,14 @@ def _bounds(threads: int, body: KernelBody) -> str:
     return f"{threads}, {held}" if held else str(threads)
 
 
-def places_text(
-    sweep: Sweep, place: RegisterLayout, frame: Frame, reads: bool, slots: TileSlots | None, later: bool
-) -> list[str]:
+def places_text(sweep: Sweep, block: BlockText, frame: Frame, slots: TileSlots | None, later: bool) -> list[str]:
     """Define the places of this thread's amplitudes: in memory (`here`), in the state (`i`), in the tile (`w`)."""
-    lines = [OPAQUE] if later else []
+    lines, place = [OPAQUE] if later else [], block.place
     lines.append(f"const u64 here = {_index(sweep.tile, place.threads)};")
-    if reads:
+    if block.reads:
         lines.append(f"const u64 i = {frame.whole};")
+    if block.around:
+        lines.append(f"const u64 around = {frame.around};")
     if slots is not None:
         lines.append(f"const unsigned p = {spread('t', runs(place.threads), wide=False)};")
         size = len(sweep.tile)

@@ -3,6 +3,7 @@
 There is a frame for one state and one for many, with the same members:
 
 whole: a thread's index in the whole state, made of `here`, its index in the buffer as items see it.
+around: the same for its tile, made of `outside`.
 live: whether some threads may have no amplitudes; they neither load nor store.
 types, arguments: the declarations before the kernel, and its parameters.
 opening: lines that define a thread's number `t` in its tile, and its tile's number `b`.
@@ -32,6 +33,7 @@ class SingleFrame:
     values: int
     before: int
     whole: str = "high | here"
+    around: str = "high | outside"
     live: bool = False
 
     def types(self) -> list[str]:
@@ -82,6 +84,7 @@ class BatchFrame:
     lanes: int
     together: int
     whole: str = "here"
+    around: str = "outside"
 
     @property
     def live(self) -> bool:

@@ -1,7 +1,8 @@
 """The small expressions of CUDA C++ in kernels: indices, bits, parities and conditions.
 
 In every kernel ``u64`` is a 64-bit index and ``i`` the number that a thread's amplitudes have in the whole state,
-with 0 for its register bits.
+with 0 for its register bits. ``around`` is what all threads of a tile have of it, 0 for the tile's bits, and ``t`` the
+number of a thread in its tile.
 """
 
 from __future__ import annotations
@@ -28,9 +29,9 @@ def spread(source: str, moves: Iterable[BitRun], wide: bool) -> str:
     return " | ".join(terms) or "0"
 
 
-def masked(mask: int) -> str:
-    """Return the bits of `i` under a mask, in 32 bits if they suffice."""
-    return f"((unsigned)i & {mask:#x})" if mask < 1 << WORD else f"(i & {mask:#x}ull)"
+def masked(mask: int, source: str = "i") -> str:
+    """Return the bits of a number under a mask, in 32 bits if they suffice."""
+    return f"((unsigned){source} & {mask:#x})" if mask < 1 << WORD else f"({source} & {mask:#x}ull)"
 
 
 def condition(mask: int, value: int) -> str:
@@ -39,8 +40,8 @@ def condition(mask: int, value: int) -> str:
     return f"{masked(mask)} == {value:#x}{suffix}"
 
 
-def selection(masks: Sequence[int]) -> str:
-    """Return the number whose bit k is the parity of ``i & masks[k]``; an empty mask gives 0."""
+def selection(masks: Sequence[int], source: str = "i") -> str:
+    """Return the number whose bit k is the parity of a number under ``masks[k]``; an empty mask gives 0."""
     terms = []
     k = 0
     while k < len(masks):
@@ -49,10 +50,10 @@ def selection(masks: Sequence[int]) -> str:
             while k + length < len(masks) and masks[k + length] == masks[k] << length:
                 length += 1
             start = masks[k].bit_length() - 1
-            bits = f"(unsigned)(i >> {start})" if start else "(unsigned)i"
+            bits = f"(unsigned)({source} >> {start})" if start else f"(unsigned){source}"
             term = f"({bits} & {(1 << length) - 1:#x})"
         elif masks[k]:
-            term = f"(__popc{'' if masks[k] < 1 << WORD else 'll'}{masked(masks[k])} & 1)"
+            term = f"(__popc{'' if masks[k] < 1 << WORD else 'll'}{masked(masks[k], source)} & 1)"
         else:
             k += 1
             continue

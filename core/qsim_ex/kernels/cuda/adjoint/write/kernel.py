@@ -43,7 +43,7 @@ _ON_BOTH = {
 }
 """The functions of one amplitude that are called for those of both states, with their other arguments."""
 
-_FRAME = SingleFrame(0, 0, "here")
+_FRAME = SingleFrame(0, 0, "here", "outside")
 """What `places_text` asks for: one tile at a time, of a state in one piece."""
 
 _PARTS = (".x", "state"), (".l", "cotangent")
@@ -235,7 +235,7 @@ def _blocks(sweep: CollectingSweep, body: KernelBody, arranged: tuple[RegisterLa
     for number, (place, block) in enumerate(zip(arranged, body.register_blocks, strict=True)):
         moves = Moves(sweep, block, body.slots, False, read, written, _PARTS, sweep.dropped)
         slots: TileSlots | None = body.slots if last or block.shared else None
-        own = [*places_text(sweep, place, _FRAME, block.reads, slots, True)]
+        own = [*places_text(sweep, block, _FRAME, slots, True)]
         if number == 0:
             if not read.stays:
                 own += read.place("origin", place.threads, fixed=not any(block.first))
