@@ -275,20 +275,6 @@ def test_few_rotations_are_taken_before_the_circuit_as_it_came_is_planned(
     assert one.asked == (taken is None)
 
 
-@pytest.mark.parametrize(("sooner", "taken"), [(0, Manner.CLUSTERS), (MANY, None)])
-def test_clusters_of_far_fewer_gates_are_taken_before_the_circuit_as_it_came_is_planned(
-    sooner: int, taken: Manner | None, hold: Hold, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """They are where what stands between gates is more, and planning takes long; else the circuit is planned."""
-    made = transpiled(FAMILIES["ions"](N), N, CZ, 1)
-    monkeypatch.setattr(first_look, "FEWER", 5)
-    rows = {"gate_nanoseconds": 2000, "planned_microseconds": MANY, "gates_of_a_rotation": 0, "written_rotations": 0}
-    hold(**EAGER | rows, short_runs=0, sooner_microseconds=sooner, beside_microseconds=0)
-    one = OfHypotheticalGpu(made, threads=1)
-    assert manner_of(one) is taken
-    assert one.asked == (taken is None)
-
-
 @pytest.mark.parametrize("basis", [CZ, ("r", "cz")])
 def test_which_circuits_look_taken_apart(basis: tuple[str, ...]) -> None:
     """Those that a transpiler wrote do, but for dense ones; no circuit with one gate for each turn does."""

@@ -45,6 +45,12 @@ class Begun(Generic[Made]):
             raise self._error
         return self._made
 
+    def wait(self) -> None:
+        """Wait until the work is done, if another thread has begun it; else let none begin it."""
+        if self._begun.locked():
+            self.result()
+        self.drop()
+
     def share(self) -> None:
         """Let another thread begin the work, by `elsewhere`."""
         self._dropped = self._dropped or threading.Event()

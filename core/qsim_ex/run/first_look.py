@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import NamedTuple
 
 from qsim_ex import thresholds
@@ -67,14 +68,16 @@ class FirstLook(Look):
                 if soon and 1e6 * soon.times.first * count <= planning:
                     return self._taken(soon, first=True)  # it ends before the circuit as it came is planned
             if self._where.interprets and not short:
-                read = [one for one, is_read in ((few, found), (between, promises)) if is_read]
-                if shorter := self._of_far_fewer(read, planning * long):
+                read = [one for one, is_read in ((between, promises), (few, found)) if is_read]
+                if shorter := self._of_far_fewer(read):
                     return self._taken(shorter, first=True)
+            clusters = beside.begin(partial(self._clusters, between, planning), now=False)
             if not long:
                 beside.start(few.ahead, between.ahead)
             elif threads > 1 and promises and not found:
                 between.found.result()  # while another thread plans the circuit
                 beside.start(between.ahead)
+                beside.start(clusters)
             times = came.result()
             if not self._looks_on(times):
                 return self._stays()
@@ -85,6 +88,7 @@ class FirstLook(Look):
                     if (found := begun.found.result()) is None:
                         return self._stays()
                     tried.gates = found[0].num_gates
+                    clusters.wait()
                     if best := self._fastest_at_first(begun, times):
                         return self._taken(best, first=True)
             tried.took(times.first, count)
@@ -95,29 +99,26 @@ class FirstLook(Look):
         long = came and worth(came.first * self._bound.count, self._gates) >= thresholds.now.whole_percent
         return bool(long) or not self._where.interprets or is_taken_apart(self._structure, self._gates)
 
-    def _of_far_fewer(self, begun: Sequence[_Begun], planning: int) -> Option | None:
-        """Return the fastest of what is written of far fewer gates than the circuit's, if anything is.
+    def _of_far_fewer(self, begun: Sequence[_Begun]) -> Option | None:
+        """Return what runs of what is written of far fewer gates than the circuit's, the first that there is.
 
-        It is faster, planning included, whatever the circuit as it came takes, which is not planned. planning: the
-        microseconds that this would take, within which clusters are looked for; 0: they are not.
+        It is faster, planning included, whatever the circuit as it came takes, which is not planned.
         """
-        options = list[tuple[Option, tuple[WrittenCircuit, str]]]()
         for one in begun:
             found = one.found.result()
-            if not found:
-                continue
-            if self._is_far_fewer(found[0]):
-                options += [(option, found)] if (option := one.option.result()) else []
-            elif found[0].manner is Manner.BETWEEN and planning:
-                clusters = found[0].again(Manner.CLUSTERS, WritingLimits(within=planning))
-                if clusters and self._is_far_fewer(clusters) and (option := self._option(clusters, found[1])):
-                    options.append((option, (clusters, found[1])))
-        if not options:
-            return None
-        best, found = min(options, key=lambda one: one[0].times.first)
-        self._tried.gates = found[0].num_gates
-        self._looks_on(best.times)
-        return self._in_other_manners(found, best.times, best) if best.written.manner is Manner.BETWEEN else best
+            if found and self._is_far_fewer(found[0]) and (option := one.option.result()):
+                self._tried.gates = found[0].num_gates
+                self._looks_on(option.times)
+                between = found[0].manner is Manner.BETWEEN
+                return self._in_other_manners(found, option.times, option) if between else option
+        return None
+
+    def _clusters(self, between: _Begun, planning: int) -> None:
+        """Look for clusters within some microseconds, and plan what is found, which is kept for who asks for it."""
+        if self._where.interprets and (found := between.found.result()):
+            clusters = found[0].again(Manner.CLUSTERS, WritingLimits(within=planning))
+            if clusters and self._is_far_fewer(clusters):
+                self._option(clusters, found[1])
 
     def _is_far_fewer(self, written: WrittenCircuit) -> bool:
         return written.num_gates * FEWER <= self._gates
