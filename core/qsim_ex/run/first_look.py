@@ -62,6 +62,8 @@ class FirstLook(Look):
             few = self._begun(beside, few=True)
             between = self._begun(beside, few=False, after=few)
             came = beside.begin(self._came, now=long)
+            if promises and long:
+                beside.start(between.found)  # while few rotations are looked for here
             found = few.found.result() if long else None
             if found and is_sooner(found[0], planning):
                 soon = few.option.result()
