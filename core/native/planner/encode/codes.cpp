@@ -3,6 +3,7 @@
 #include "planner/encode/codes.hpp"
 
 #include <algorithm>
+#include <bit>
 
 namespace qx::plan {
 
@@ -36,7 +37,26 @@ struct Grid {
     char operator()(int block, int row, int column) const { return of[(block * size + row) * size + column]; }
 };
 
-// Sets of values that are mixed among themselves; all values, if the size of a set is no power of two.
+// Joins sets whose sizes are no powers of two with smaller ones until they are; returns false if they cannot be.
+bool join(std::vector<Mask>& sets) {
+    std::sort(sets.begin(), sets.end(),
+              [](Mask a, Mask b) { return count(a) != count(b) ? count(a) > count(b) : lowest(a) < lowest(b); });
+    for (std::size_t k = 0; k < sets.size(); ++k) {
+        const int size = static_cast<int>(std::bit_ceil(static_cast<unsigned>(count(sets[k]))));
+        for (std::size_t other = k + 1; other < sets.size();) {
+            if (count(sets[k]) + count(sets[other]) > size) {
+                ++other;
+                continue;
+            }
+            sets[k] |= sets[other];
+            sets.erase(sets.begin() + static_cast<std::ptrdiff_t>(other));
+        }
+        if (count(sets[k]) != size) return false;
+    }
+    return true;
+}
+
+// Sets of values that are mixed among themselves, or several such sets, so that each size is a power of two.
 std::vector<std::vector<int>> coupled(const Grid& grid) {
     std::vector<Mask> sets;  // of at most 64 values: a matrix in a sweep mixes at most five bits
     std::vector<Mask> joined(grid.size);
@@ -52,9 +72,7 @@ std::vector<std::vector<int>> coupled(const Grid& grid) {
         });
         sets.push_back(all);
     }
-    bool powers = true;
-    for (Mask set : sets) powers = powers && !(count(set) & (count(set) - 1));
-    if (!powers) sets = {below(grid.size)};
+    if (!join(sets)) sets = {below(grid.size)};
     std::sort(sets.begin(), sets.end(), [](Mask a, Mask b) { return lowest(a) < lowest(b); });
     std::vector<std::vector<int>> out;
     for (Mask set : sets) {

@@ -4,6 +4,8 @@
 
 #include <doctest.h>
 
+#include <string>
+
 using qx::Int;
 using namespace qx::plan;
 
@@ -31,14 +33,28 @@ TEST_CASE("a matrix is cut into the sets of values that it mixes, without those 
     CHECK(one_pair[0].values == Values{1, 2});
 }
 
-TEST_CASE("sets of values whose sizes are no powers of two are one block of all values") {
-    std::vector<char> three(16, zero);
-    for (const int row : {0, 1, 2})
-        for (const int column : {0, 1, 2}) three[static_cast<std::size_t>(4 * row + column)] = complex_;
-    three[15] = one;
-    const std::vector<MatrixBlock> found = blocks_of(three, 2);
-    REQUIRE(found.size() == 1);
-    CHECK(found[0].values == Values{0, 1, 2, 3});
+// Returns the values of the blocks of a matrix that mixes values of equal labels, in the order of the lowest.
+std::vector<Values> joined(const std::string& labels, int num_bits) {
+    std::vector<char> classes;
+    for (const char row : labels)
+        for (const char column : labels) classes.push_back(row == column ? complex_ : zero);
+    std::vector<Values> out;
+    for (const MatrixBlock& block : blocks_of(classes, num_bits)) out.push_back(block.values);
+    return out;
+}
+
+TEST_CASE("sets of values whose sizes are no powers of two are joined with smaller ones, the largest first") {
+    CHECK(joined("aaab", 2) == std::vector<Values>{{0, 1, 2, 3}});
+    CHECK(joined("abacadbc", 3) == std::vector<Values>{{0, 2, 4, 5}, {1, 6}, {3, 7}});
+    // Particles on two sites of four levels: of 1, 2, 3, 4, 3, 2 and 1 values.
+    CHECK(joined("abcdbcdecdefdefg", 4) ==
+          std::vector<Values>{{0, 2, 5, 8}, {1, 4}, {3, 6, 9, 12}, {7, 10, 13, 15}, {11, 14}});
+    CHECK(joined("aaaaaaaabbbbbbcc", 4) == std::vector<Values>{{0, 1, 2, 3, 4, 5, 6, 7}, {8, 9, 10, 11, 12, 13, 14, 15}});
+}
+
+TEST_CASE("sets of values that cannot be joined to powers of two are one block of all values") {
+    CHECK(joined("aaabbbcc", 3) == std::vector<Values>{{0, 1, 2, 3, 4, 5, 6, 7}});
+    CHECK(joined("aaaaabbbbbcccccd", 4).size() == 1);
 }
 
 TEST_CASE("a matrix acts on planes where it is D R D^-1 with R real and D of 1 and i, and its codes are the entries of R") {

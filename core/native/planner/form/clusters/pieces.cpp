@@ -143,6 +143,19 @@ std::size_t settle_entries(std::vector<Complex>& entries) {
     return zeros;
 }
 
+// Takes flips of wires off a matrix, behind it, so that most of its diagonal is not 0: then it mixes sets of values.
+std::size_t take_flips(std::vector<Complex>& entries, std::size_t size) {
+    std::size_t best = 0, most = 0;
+    for (std::size_t flips = 0; flips < size; ++flips) {
+        std::size_t filled = 0;
+        for (std::size_t k = 0; k < size; ++k) filled += std::abs(entries[size * (k ^ flips) + k]) > rounding;
+        if (filled > most) best = flips, most = filled;
+    }
+    for (std::size_t k = 0; best && k < entries.size(); ++k)
+        if (const std::size_t other = k ^ size * best; k < other) std::swap(entries[k], entries[other]);
+    return best;
+}
+
 }  // namespace
 
 // Puts a block with the turns before it, as far as these leave its zeros. Phases pass it, so that where one bit is 1, or
@@ -163,6 +176,7 @@ void Pieces::put_block(Piece piece) {
         }
         bit *= 2, ++place;
     });
+    const std::size_t flips = take_flips(piece.entries, size);
     const auto angle = [&](std::size_t row, double none) {
         const Complex own = piece.entries[(size + 1) * row];
         return std::abs(own) < rounding ? none : std::arg(own);
@@ -172,7 +186,7 @@ void Pieces::put_block(Piece piece) {
     bit = 1;
     each(piece.wires, [&](int wire) {
         const double own = angle(bit, all_of) - all_of;
-        carried(wire) = phase2(own);
+        carried(wire) = flips & bit ? operator_matrix(true, false) * phase2(own) : phase2(own);
         for (std::size_t k = 0; k < piece.entries.size(); ++k)
             if (k / size & bit) piece.entries[k] = times(piece.entries[k], std::polar(1.0, -own));
         bit *= 2;

@@ -110,6 +110,7 @@ TEST_CASE("pieces that keep a number of particles are a block without those at t
         CHECK(put >= number);
         REQUIRE(made.all.size() == 1);
         CHECK(zeros(made.all[0].entries) == 256 - 70);
+        for (std::size_t k = 0; k < size; ++k) CHECK(std::abs(made.all[0].entries[(size + 1) * k]) > 0);  // no flips left
         for (std::size_t k = put; k < cluster.pieces.size(); ++k) made.put(cluster.pieces[k], false);
         Pieces again(wires, false);  // as the next pass puts them
         for (const Piece& piece : made.all) again.put(piece, false);
