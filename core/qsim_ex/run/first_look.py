@@ -49,7 +49,8 @@ class FirstLook(Look):
         short = worth(most, self._gates) < 100 * now.short_runs or int(1e6 * most) < now.written_microseconds
         long = planning >= now.sooner_microseconds * (1 + short)
         takes_long = planning >= now.beside_microseconds
-        promises = takes_long and not short and self._promises()
+        apart = takes_long and not short and is_taken_apart(self._structure, self._gates)
+        promises = apart or (takes_long and not short and self._promises())
         threads = self._threads if promises or (takes_long and long) else 1
         with FIRST_RUNS, SideThreads(threads) as beside:
             if threads == 1 and not long and not promises:  # for most of these nothing else is made
@@ -62,17 +63,16 @@ class FirstLook(Look):
             few = self._begun(beside, few=True)
             between = self._begun(beside, few=False, after=few)
             came = beside.begin(self._came, now=long)
-            if promises and long:
+            if apart and long:
                 beside.start(between.found)  # while few rotations are looked for here
             found = few.found.result() if long else None
             if found and is_sooner(found[0], planning):
                 soon = few.option.result()
                 if soon and 1e6 * soon.times.first * count <= planning:
                     return self._taken(soon, first=True)  # it ends before the circuit as it came is planned
-            if self._where.interprets and not short:
-                read = [one for one, is_read in ((between, promises), (few, found)) if is_read]
-                if shorter := self._of_far_fewer(read):
-                    return self._taken(shorter, first=True)
+            read = [one for one, is_read in ((between, apart), (few, found and not short)) if is_read]
+            if shorter := self._of_far_fewer(read):
+                return self._taken(shorter, first=True)
             clusters = beside.begin(partial(self._clusters, between, planning), now=False)
             if not long:
                 beside.start(few.ahead, between.ahead)
