@@ -148,6 +148,8 @@ DRAWN: Mapping[str, tuple[int, ...]] = {
     "divided_pieces": (0, 10),
     "divided_work": (0, 20),
     "parity_candidates": (0, 1, 4),
+    "spared_from": (0, 1),
+    "alike_bits": (0, 1, 3),
     "summed_entries": (0, 4, 1 << 30),
     "blocks_at_once": (1, 2),
     "sweeps_at_once": (1, 2),
@@ -173,6 +175,7 @@ _SELDOM_MET = (
     "listed_bits", "listed_values", "values_for_one", "pieces_for_a_question", "wires_for_a_number", "values_at_once",
     # of planning, and of the form
     "pieces_at_once", "divided_pieces", "compared_pieces", "compared_bits", "scheduled_pieces", "parity_candidates",
+    "spared_from", "alike_bits",
     "layer_strings", "layers_asked", "layers_looked_at", "items_moved", "selectors",
     "rotations_ahead", "planned_microseconds", "between_microseconds", "gate_nanoseconds",
     "written_nanoseconds", "written_rotations", "short_runs", "sooner_microseconds", "beside_microseconds",

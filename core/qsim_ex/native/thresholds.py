@@ -37,6 +37,9 @@ class Native:
     staged_bits: how many bits a state has more than `Shape.start` if several ways to divide it are compared.
     divided_pieces: the most pieces that are divided by parities; divided_work: with what only changes the frame.
     parity_candidates: the most parities that may become far, besides those of the start and of the end, 512 or fewer.
+    spared_from: fresh local positions from this one up are left out of an exchange, unless a slice has them; below,
+        rows would be short: 32 KiB and less.
+    alike_bits: the bits of a new state that all devices make alike before it is divided, so that nothing is sent.
 
     Of numbers, encoding and kernels:
     summed_entries: the fewest entries of a table of phases whose sums are looked up; smaller ones add factor by factor.
@@ -93,6 +96,8 @@ class Native:
     divided_pieces: int = 1024
     divided_work: int = 1 << 15
     parity_candidates: int = 512
+    spared_from: int = 12
+    alike_bits: int = 24
     summed_entries: int = 32
     blocks_at_once: int = 64
     sweeps_at_once: int = 64

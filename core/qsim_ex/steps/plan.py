@@ -11,15 +11,13 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple, assert_never
 
+from qsim_ex import thresholds
 from qsim_ex.circuit.digest import digest_of
 from qsim_ex.circuit.ops import Op, When, mask_of
 from qsim_ex.errors import PlanError
 from qsim_ex.steps.coefficients import Coefficients
 from qsim_ex.steps.layout import Layout, Levels, Shape
 from qsim_ex.steps.step import BasisPermutation, DenseMatrix, InitialAmplitudes, Step, Sweep, ZeroFill
-
-SPARED_FROM = 12
-"""Fresh local positions from this one up are left out of an exchange; below, rows would be short: 32 KiB and less."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,9 +49,6 @@ class Migration:
 
 
 Motion = Exchange | Migration
-
-ALIKE_BITS = 24
-"""A new state of at most so many bits is made by all devices alike before it is divided: then nothing is sent."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +99,7 @@ def begins_alike(stages: Sequence[Stage], num_bits: int, levels: Levels) -> bool
     first, then = stages[:2]
     if first.motion is not None or first.fresh != (1 << num_bits) - 1 or not isinstance(then.motion, Exchange):
         return False
-    return num_bits - fresh_after(first.fresh, first.steps).bit_count() <= ALIKE_BITS
+    return num_bits - fresh_after(first.fresh, first.steps).bit_count() <= thresholds.now.native.alike_bits
 
 
 @dataclass(frozen=True, eq=False)

@@ -6,13 +6,11 @@
 #include <cmath>
 
 #include "planner/attempt.hpp"
+#include "thresholds/table.hpp"
 
 namespace qx::plan {
 
 namespace {
-
-constexpr int spared_from = 12;  // fresh local positions from this one up are left out of an exchange
-constexpr int alike_bits = 24;   // a new state of so many bits is made by all devices alike before it is divided
 
 double power(int exponent) { return std::ldexp(1.0, exponent); }
 
@@ -103,7 +101,7 @@ Exchanged exchange(const Pairs& swaps, Mask fresh, const Levels& levels, const R
         if (!(fresh >> device & 1)) goes |= unit(device);
         if (!(fresh >> local & 1)) came |= unit(device);
     }
-    Mask sent_along = below(std::min(levels.slice, spared_from));  // whether fresh or not
+    Mask sent_along = below(static_cast<int>(thresholds.spared_from.at_most(levels.slice)));  // whether fresh or not
     double piece = single * power(count(below(levels.local) & ~ours & ~(fresh & ~sent_along)));
     std::vector<Mask> beyond = farther(levels);
     Counts sends = partners(goes, came, beyond), receives = partners(came, goes, beyond);
@@ -140,7 +138,7 @@ bool begins_alike(const std::vector<StageRow>& stages, const StepArrays& steps, 
     if (stages.size() < 2 || !levels.peers || levels.local + levels.peers < num_bits) return false;
     if (stages[0].motion.kind != Motion::none || stages[0].fresh != below(num_bits)) return false;
     if (stages[1].motion.kind != Motion::exchange) return false;
-    return num_bits - count(fresh_after(stages[0].fresh, steps, 0, stages[0].end)) <= alike_bits;
+    return num_bits - count(fresh_after(stages[0].fresh, steps, 0, stages[0].end)) <= thresholds.alike_bits;
 }
 
 }  // namespace

@@ -12,6 +12,7 @@ from typing import Any, Protocol, assert_never
 
 import numpy as np
 
+from qsim_ex import thresholds
 from qsim_ex.devices.base import CopyQueue
 from qsim_ex.errors import PlanError
 from qsim_ex.placement import index_bits as at
@@ -21,7 +22,7 @@ from qsim_ex.placement.exchange.lockstep import clear, shares_of, work_on
 from qsim_ex.placement.exchange.schedule import Swaps, schedule, sources
 from qsim_ex.precision import AmplitudeDtype
 from qsim_ex.steps.layout import Layout, Levels
-from qsim_ex.steps.plan import ALIKE_BITS, Exchange, Migration, Plan, Stage, begins_alike, fresh_after
+from qsim_ex.steps.plan import Exchange, Migration, Plan, Stage, begins_alike, fresh_after
 
 
 class TradedParts(Protocol):
@@ -129,7 +130,7 @@ def _keep_own(state: TradedParts, stage: Stage) -> None:
     flat = Levels(state.levels.local, state.levels.peers, state.levels.slice)  # whichever way devices are connected
     for number in state.numbers_here():
         peer, queue = state.here(number), state.queue_of(number)
-        planned = schedule(flat, stage.motion.swaps, state.fresh, 1 << ALIKE_BITS, (number,))
+        planned = schedule(flat, stage.motion.swaps, state.fresh, 1 << thresholds.now.native.alike_bits, (number,))
         queue.wait(peer.device.mark())
         for trade in planned.trades:
             mine = trade.devices.index(number)

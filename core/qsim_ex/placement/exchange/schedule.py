@@ -23,7 +23,6 @@ from qsim_ex.errors import PlanError
 from qsim_ex.placement.index_bits import move_bits
 from qsim_ex.precision import Storage
 from qsim_ex.steps.layout import Levels
-from qsim_ex.steps.plan import SPARED_FROM
 
 Swaps = tuple[tuple[int, int], ...]
 
@@ -203,7 +202,11 @@ def amplitudes_sent(levels: Levels, swaps: Swaps, fresh: int) -> int:
 
 def _spared(levels: Levels, inner: Sequence[int], fresh: int) -> list[int]:
     """Return the fresh local positions whose zeros are not sent; the lowest are sent along."""
-    return [p for p in range(min(levels.slice, SPARED_FROM), levels.local) if fresh >> p & 1 and p not in inner]
+    return [
+        p
+        for p in range(min(levels.slice, thresholds.now.native.spared_from), levels.local)
+        if fresh >> p & 1 and p not in inner
+    ]
 
 
 def check(levels: Levels, swaps: Swaps) -> None:

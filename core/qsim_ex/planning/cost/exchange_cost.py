@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
+from qsim_ex import thresholds
 from qsim_ex.circuit.ops import mask_of
 from qsim_ex.planning.cost.rates import Rates
 from qsim_ex.planning.cost.step_cost import added
 from qsim_ex.precision import Precision
 from qsim_ex.steps.layout import Levels
-from qsim_ex.steps.plan import SPARED_FROM, Exchange, Migration, Stage
+from qsim_ex.steps.plan import Exchange, Migration, Stage
 
 
 class LayerCost(NamedTuple):
@@ -45,7 +46,7 @@ def exchange(
     # A device bit now was the local position before: pieces go to values of one mask, come from those of the other.
     goes = mask_of(tuple(device for _, device in motion.swaps if not fresh >> device & 1))
     came = mask_of(tuple(device for local, device in motion.swaps if not fresh >> local & 1))
-    sent_along = (1 << min(levels.slice, SPARED_FROM)) - 1  # whether fresh or not
+    sent_along = (1 << min(levels.slice, thresholds.now.native.spared_from)) - 1  # whether fresh or not
     piece = precision.storage.bytes * 2.0 ** not_fresh((1 << levels.local) - 1 & ~ours, fresh & ~sent_along)
     on_devices = levels.local + levels.peers
     device_bits = (1 << on_devices) - (1 << levels.local)
