@@ -105,9 +105,8 @@ def test_the_table_of_first_runs_on_a_gpu(column: int, file: str, n: int) -> Non
     assert numbers(lines[-1][column]) == [round(mean, 1)]
 
 
-DRAWN = [(0, "h200_first_drawn", 20), (1, "h200_first_drawn", 28), (2, "h100_first_drawn", 20)]
-DRAWN += [(3, "h100_first_drawn", 24), (4, "h100_first_drawn", 28)]
-DRAWN += [(5, "h100_first_drawn_30", 30), (6, "h100_first_drawn_double", 28)]
+DRAWN = [(0, "h200_first_drawn", 20), (1, "h200_first_drawn_24", 24), (2, "h200_first_drawn", 28)]
+DRAWN += [(3, "h200_first_drawn_30", 30), (4, "h200_first_drawn_double", 28)]
 
 
 @pytest.mark.parametrize(("line", "file", "n"), DRAWN)

@@ -89,7 +89,7 @@ FAULTS = {
     ),
     # products
     "a condition's value in a matrix": _fault(
-        "fuse.cpp", "bits.local(piece.when.value)", "bits.local(piece.when.mask)"
+        "fuse.cpp", ", value = bits.local(piece.when.value)", ", value = bits.local(piece.when.mask)"
     ),
     "a block's parity": _fault(
         "fuse.cpp", "(count(column & bits.local(reads[k])) & 1) << k", "((column & bits.local(reads[k])) != 0) << k"
