@@ -163,8 +163,8 @@ class FirstLook(Look):
         least = best.times.first if best else times.first
         most = affordable(microseconds := 1e6 * least * count, most_rotations(self._structure))
         limits = WritingLimits(most, int(1e6 * times.later), within=int(microseconds))
-        manners = [Manner.GROWN] if limits.rotations else []
-        manners += [Manner.CLUSTERS] if clusters_pay(self._gates, microseconds) else []
+        manners = [Manner.CLUSTERS] if clusters_pay(self._gates, microseconds) else []
+        manners += [Manner.GROWN] if limits.rotations else []
         for manner in manners:
             shorter = written.again(manner, limits)
             if shorter and shorter.num_gates < self._gates and pays(self._gates, shorter, microseconds):

@@ -48,7 +48,11 @@ def classified(entries: Complex) -> tuple[Pattern, Complex]:
 
 
 def _where(conditions: list[Condition]) -> When:
-    return When(sum(one.parity for one in conditions), sum(one.parity for one in conditions if one.value))
+    mask = value = 0
+    for parity, is_one in conditions:
+        mask |= parity
+        value |= parity * is_one
+    return When(mask, value)
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -65,18 +69,18 @@ class WrittenMatrices:
         conditions: those of all gates, one behind the other; a matrix has them on single wires.
         """
         pattern, numbers = classified(entries)
-        ops, kept, places, at = list[Op](), list[Complex](), dict[bytes, int](), 0
+        ops, places, at, raw, new = list[Op](), dict[bytes, int](), 0, numbers.tobytes(), tuple.__new__
         rows = np.column_stack([gates, np.cumsum(gates[:, 3])])[gates[:, 0] >= MATRIX]
         for kind, values, mask, number, behind in rows.tolist():
-            under = conditions[behind - number : behind]
-            mixes, when = ((), When(mask, values)) if kind == PHASE else (wires_of(mask), _where(under))
+            mixes = wires_of(mask) if kind != PHASE else ()
+            when = _where(conditions[behind - number : behind]) if kind != PHASE else When(mask, values)
             end = at + (1 << 2 * len(mixes))
-            own, of = numbers[at:end], pattern[at:end]
-            key = own.tobytes()
-            if key not in places:
-                places[key] = place
-                kept.append(own)
-                place += len(own)
-            ops.append(Op(mixes, (), when, of if len(mixes) < 2 else of.translate(PLAIN), places[key], "unitary"))
+            own, of = raw[at * numbers.itemsize : end * numbers.itemsize], pattern[at:end]
+            if own not in places:
+                places[own] = place
+                place += end - at
+            of = of if len(mixes) < 2 else of.translate(PLAIN)
+            ops.append(new(Op, (mixes, (), when, of, places[own], "unitary", True)))  # `Op` takes twice as long
             at = end
-        return cls(tuple(ops), np.concatenate([np.empty(0, dtype=np.complex128), *kept]))
+        distinct = b"".join(places)  # of none an older NumPy makes no array
+        return cls(tuple(ops), np.frombuffer(distinct or bytes(16), dtype=np.complex128)[: len(distinct) // 16])
