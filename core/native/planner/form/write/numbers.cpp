@@ -109,7 +109,7 @@ QX_EXPORT(written_numbers, (const Numbers* numbers, double tolerance, Int count,
         for (Int k = 0; k < count; ++k, operands += width) {
             binding.turn(operands, sums);
             if (wrong) binding.unfit(operands, tolerance, wrong);
-            if (wrong) wrong += numbers->total;
+            if (wrong != nullptr) wrong += numbers->total;
             binding.angles(angles);
             if (out) binding.write(angles, out);
             if (out) out += numbers->num_constants + numbers->num_entries + 1;
