@@ -69,18 +69,19 @@ class WrittenMatrices:
         conditions: those of all gates, one behind the other; a matrix has them on single wires.
         """
         pattern, numbers = classified(entries)
-        ops, places, at, raw, new = list[Op](), dict[bytes, int](), 0, numbers.tobytes(), tuple.__new__
+        ops, places, at, new = list[Op](), dict[bytes, int](), 0, tuple.__new__
         rows = np.column_stack([gates, np.cumsum(gates[:, 3])])[gates[:, 0] >= MATRIX]
         for kind, values, mask, number, behind in rows.tolist():
             mixes = wires_of(mask) if kind != PHASE else ()
             when = _where(conditions[behind - number : behind]) if kind != PHASE else When(mask, values)
             end = at + (1 << 2 * len(mixes))
-            own, of = raw[at * numbers.itemsize : end * numbers.itemsize], pattern[at:end]
+            own, of = numbers[at:end].tobytes(), pattern[at:end]
             if own not in places:
                 places[own] = place
                 place += end - at
             of = of if len(mixes) < 2 else of.translate(PLAIN)
             ops.append(new(Op, (mixes, (), when, of, places[own], "unitary", True)))  # `Op` takes twice as long
             at = end
-        distinct = b"".join(places)  # of none an older NumPy makes no array
-        return cls(tuple(ops), np.frombuffer(distinct or bytes(16), dtype=np.complex128)[: len(distinct) // 16])
+        distinct = b"".join(places)
+        known = np.frombuffer(distinct, dtype=np.complex128) if distinct else np.empty(0, dtype=np.complex128)
+        return cls(tuple(ops), known)
