@@ -1,8 +1,7 @@
 // Whether instructions are all of one type, and which wires gates join, as qsim_ex.circuit.structure asks.
 
 #include "base/export.hpp"
-#include "base/masks.hpp"
-#include "readers/python.hpp"
+#include "readers/op_masks.hpp"
 
 namespace {
 
@@ -39,12 +38,7 @@ QX_EXPORT(structure_wires, (Object* instructions, Int count, Int num_qubits, Int
     Mask every = below(static_cast<int>(num_qubits)), mixed = 0, touched = 0;
     Joined joined;
     for (Int k = 0; k < count; ++k) {
-        Object* op = call.tuple_item(instructions, k);
-        Object *mixes = call.tuple_item(op, 0), *reads = call.tuple_item(op, 1);
-        Mask own = 0;
-        for (Int j = call.tuple_size(mixes); j-- > 0;) own |= unit(static_cast<int>(qx::python::integer(mixes, j)));
-        Mask acted = own | static_cast<Mask>(qx::python::integer(call.tuple_item(op, 2), 0));
-        for (Int j = call.tuple_size(reads); j-- > 0;) acted |= static_cast<Mask>(qx::python::integer(reads, j));
+        const auto [own, acted] = qx::python::masks_of(call.tuple_item(instructions, k));
         mixed |= own, touched |= acted;
         if (acted) joined.add(acted);  // a global phase joins nothing
         if (mixed == every && joined.size == 1 && joined.groups[0] == every) break;

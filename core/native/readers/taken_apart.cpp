@@ -6,8 +6,7 @@
 #include <vector>
 
 #include "base/export.hpp"
-#include "base/masks.hpp"
-#include "readers/python.hpp"
+#include "readers/op_masks.hpp"
 
 namespace {
 
@@ -28,12 +27,8 @@ struct Gate {
 };
 
 Gate gate_of(Object* op) {
-    Object *mixes = call.tuple_item(op, 0), *reads = call.tuple_item(op, 1);
-    const Int size = call.tuple_size(mixes);
-    Mask acted = static_cast<Mask>(qx::python::integer(call.tuple_item(op, 2), 0));
-    for (Int j = size; j-- > 0;) acted |= unit(static_cast<int>(qx::python::integer(mixes, j)));
-    for (Int j = call.tuple_size(reads); j-- > 0;) acted |= static_cast<Mask>(qx::python::integer(reads, j));
-    return {call.tuple_item(op, 5), acted, size > 0};
+    const auto [mixed, acted] = qx::python::masks_of(op);
+    return {call.tuple_item(op, 5), acted, mixed != 0};
 }
 
 bool alike(Object* one, Object* other) {

@@ -43,7 +43,10 @@ class FirstLook(Look):
     """A look within a first run; see `written_out`."""
 
     def first(self) -> Option | None:
-        """Return what a first run takes, if that is not the circuit as it came; both are planned beside each other."""
+        """Return what a first run takes, if that is not the circuit as it came.
+
+        Far fewer gates are taken at once; else the circuit is planned as it came, too, by another thread if it can be.
+        """
         now, tried, count, planning = thresholds.now, self._tried, self._bound.count, planning_of(self._gates)
         most = self._where.one_pass * count * self._gates / _SWEEP
         short = worth(most, self._gates) < 100 * now.short_runs or int(1e6 * most) < now.written_microseconds

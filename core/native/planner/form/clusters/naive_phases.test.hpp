@@ -48,4 +48,17 @@ inline State applied(Pieces& of, State to) {
     return to;
 }
 
+// The matrix of pieces, column by column from what they do to basis states.
+inline std::vector<Complex> matrix_of(Pieces& of) {
+    const std::size_t size = std::size_t{1} << of.carried().size();
+    std::vector<Complex> matrix(size * size);
+    for (std::size_t column = 0; column < size; ++column) {
+        State one(size);
+        one[column] = 1;
+        const State image = applied(of, one);
+        for (std::size_t row = 0; row < size; ++row) matrix[size * row + column] = image[row];
+    }
+    return matrix;
+}
+
 }  // namespace qx::form::naive

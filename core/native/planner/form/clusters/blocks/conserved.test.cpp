@@ -42,18 +42,6 @@ void put_particles(Drawn& drawn, Pieces& to) {
     }
 }
 
-// The matrix of pieces, column by column from what they do to basis states.
-std::vector<Complex> matrix_of(Pieces& of) {
-    std::vector<Complex> matrix(size * size);
-    for (std::size_t column = 0; column < size; ++column) {
-        State one(size);
-        one[column] = 1;
-        const State image = applied(of, one);
-        for (std::size_t row = 0; row < size; ++row) matrix[size * row + column] = image[row];
-    }
-    return matrix;
-}
-
 std::size_t zeros(const std::vector<Complex>& of) {
     return static_cast<std::size_t>(std::count_if(of.begin(), of.end(), [](Complex one) { return std::abs(one) < 1e-11; }));
 }
@@ -67,7 +55,7 @@ TEST_CASE("turns that hide zeros are taken off a matrix that keeps a number of p
         for (int wire = 0; wire < wires; ++wire) turn(given, wire, drawn_turn(drawn));
         put_particles(drawn, given);
         for (int wire = 0; wire < wires; ++wire) turn(given, wire, drawn_turn(drawn));
-        const std::vector<Complex> matrix = matrix_of(given);
+        const std::vector<Complex> matrix = naive::matrix_of(given);
         std::vector<Complex> left = matrix;
         const Turns found = take_turns(left, wires);
         CHECK(zeros(matrix) == 0);
@@ -87,7 +75,7 @@ TEST_CASE("a matrix that conserves nothing keeps its turns") {
     Drawn drawn(1, wires);
     Pieces given(wires, false);
     for (int k = 0; k < 40; ++k) put_parity(given, two_of(drawn, 0, wires), drawn.angle(), drawn_turn(drawn));
-    std::vector<Complex> matrix = matrix_of(given);
+    std::vector<Complex> matrix = naive::matrix_of(given);
     const std::vector<Complex> before = matrix;
     take_turns(matrix, wires);
     CHECK(matrix == before);

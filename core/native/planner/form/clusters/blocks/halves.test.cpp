@@ -38,17 +38,6 @@ void put_phases(Drawn& drawn, Pieces& to) {
     }
 }
 
-std::vector<Complex> matrix_of(Pieces& of) {
-    std::vector<Complex> matrix(size * size);
-    for (std::size_t column = 0; column < size; ++column) {
-        State one(size);
-        one[column] = 1;
-        const State image = applied(of, one);
-        for (std::size_t row = 0; row < size; ++row) matrix[size * row + column] = image[row];
-    }
-    return matrix;
-}
-
 Pieces between_halves(Drawn& drawn, Mask low) {
     Pieces out(wires, false);
     for (const Mask half : {low, below(wires) & ~low}) put_half(drawn, half, out);
@@ -91,7 +80,7 @@ TEST_CASE("matrices of two wires each that hide zeros are taken off, and are the
         Drawn drawn(seed, wires);
         const Mask low = std::array<Mask, 3>{0b0011, 0b0101, 0b1001}[seed % 3];
         Pieces given = between_halves(drawn, low);
-        const std::vector<Complex> matrix = matrix_of(given);
+        const std::vector<Complex> matrix = naive::matrix_of(given);
         Halves found = take_halves(matrix, low);
         CHECK(found.filled == size);
         Pieces made(wires, false);
