@@ -75,13 +75,15 @@ Planner::State Planner::advance() {
 
 void Planner::absorb() {
     Piece piece;
-    auto fuse = [&](const Piece& next) { fuser_->add(next); };
+    auto fuse = [&](const Piece& next) {
+        if (!phase_.takes(next, *context)) fuser_->add(next);
+    };
     auto control = [&](const Piece& next) {
         if (shape_.relabels && has(Rule::controls)) controls_->add(next, fuse);
         else fuse(next);
     };
     for (int k = 0; k < thresholds.instructions_at_once && !absorber_->done(); ++k)
-        if (absorber_->next(piece)) {
+        if (absorber_->next(piece) && !phase_.takes(piece, *context)) {
             if (shape_.relabels && has(Rule::cancel)) canceller_->add(piece, control);  // which may exchange bits
             else control(piece);
         }
@@ -115,8 +117,10 @@ void Planner::join() {
 
 void Planner::rotate_all() {
     bool cheap = shape_.item_work <= thresholds.item_work;
-    if (has(Rule::gather)) work_ = gather(std::move(work_), *context, program_, cheap);
-    if (cheap) work_ = rotate(std::move(work_), *context, program_, trials_, shape_.rules);
+    if (has(Rule::gather)) work_ = gather(std::move(work_), *context, program_);
+    if (cheap) work_ = rotate(std::move(work_), *context, program_, trials_, phase_, shape_.rules);
+    phase_.join(work_, *context, program_);
+    number_pieces(work_, *context);
     trials_ = Trials();
     state_ = State::choose;
 }

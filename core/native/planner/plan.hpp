@@ -2,7 +2,8 @@
 //
 // absorb -> cancel -> controls -> fuse -> join runs -> gather -> rotate -> choose candidates -> (grow a tile ->
 // grow its register blocks -> items)* -> coefficient program; a circuit full of CX may then be planned once more, in a CNOT
-// frame. On several levels work is divided into stages instead. This is the only place that fixes the order of planning's
+// frame. On several levels work is divided into stages instead. Phases that touch no bit pass by, from `absorb` to the work
+// that `rotate` leaves. This is the only place that fixes the order of planning's
 // steps. What a plan promises is in tests/support/promises.py, and tests run plans to the letter.
 #pragma once
 
@@ -11,7 +12,8 @@
 #include "planner/attempt.hpp"
 #include "planner/linear/schedule.hpp"
 #include "planner/rewrite/cancel.hpp"
-#include "planner/rewrite/controls.hpp"
+#include "planner/rewrite/controls/controls.hpp"
+#include "planner/rewrite/global_phase.hpp"
 #include "planner/rewrite/runs.hpp"
 #include "planner/stages/staging.hpp"
 #include "planner/steps.hpp"
@@ -102,6 +104,7 @@ class Planner : public PlanSteps {
     Circuit circuit_;  // the part that was read last
     CoefficientProgram program_;
     Trials trials_;  // of the pieces that are fused
+    GlobalPhase phase_;
     std::unique_ptr<Canceller> canceller_;
     std::unique_ptr<Controls> controls_;
     std::unique_ptr<Absorber> absorber_;

@@ -84,7 +84,6 @@ def test_many_phases_are_multiplied_in_few_rounds() -> None:
     circuit = builder.build()
     plan = make_plan(circuit.instructions, 2, Layout.identity(2), WIDE)
     products = [row for row in plan.coefficients.program if isinstance(row, Product)]
-    assert len({row.left.shape[1:] for row in products}) <= 2
     assert len(products) <= 2 * 7
 
 

@@ -69,7 +69,6 @@ std::vector<Piece> Fuser::finish() {
     for (std::size_t at = 0; at < kept_.size(); ++at)
         if (!gone_[at]) kept_[to++] = kept_[at];
     kept_.resize(to);
-    number_pieces(kept_, context_);
     return std::move(kept_);
 }
 

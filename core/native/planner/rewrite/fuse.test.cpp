@@ -26,8 +26,12 @@ struct Rewritten {
         while (joiner.advance());
         pieces = joiner.finish();
     }
-    void gather(bool cheap) { pieces = qx::plan::gather(std::move(pieces), drawn.context, program, cheap); }
-    void rotate() { pieces = qx::plan::rotate(std::move(pieces), drawn.context, program, trials, rules); }
+    void gather() { pieces = qx::plan::gather(std::move(pieces), drawn.context, program); }
+    void rotate() {
+        GlobalPhase global;
+        pieces = qx::plan::rotate(std::move(pieces), drawn.context, program, trials, global, rules);
+        global.join(pieces, drawn.context, program);
+    }
     double error() const {
         return distance(applied(pieces, drawn.context, numbers_of(program, drawn.context, drawn.operands), begin), expected);
     }
@@ -103,6 +107,7 @@ TEST_CASE("a product is made only if it costs no more than its factors") {
 TEST_CASE("pieces are numbered in their order") {
     Drawn drawn(4, 3);
     Rewritten made(drawn, dense_work(drawn, 20, 8), 0);
+    number_pieces(made.pieces, drawn.context);
     for (std::size_t k = 0; k < made.pieces.size(); ++k) CHECK(made.pieces[k].order == k);
 }
 
@@ -136,7 +141,7 @@ TEST_CASE("phases that are gathered, and matrices that are split, do the same") 
             Drawn drawn(seed, 3);
             Rewritten made(drawn, dense_work(drawn, 25, 7), cheap ? 0 : 4);
             if (seed % 2) made.join();
-            made.gather(cheap);
+            made.gather();
             CHECK(made.error() < near_enough);
             if (!cheap) continue;
             made.rotate();
@@ -151,7 +156,7 @@ TEST_CASE("whatever rules are left out, work does the same") {
         const Mask left_out = static_cast<Mask>(drawn.below(1 << 16)) << 4;
         Rewritten made(drawn, work, 1, Rules(left_out));
         made.join();
-        made.gather(true);
+        made.gather();
         made.rotate();
         CHECK(made.error() < near_enough);
     }
@@ -178,7 +183,7 @@ TEST_CASE("phases that read the same parities become one") {
     auto phase = [&](Mask read) { return drawn.piece(Kind::diagonal, {}, {read}, {}, {one, complex_}); };
     Rewritten made(drawn, {phase(0b111), phase(0b101), phase(0b111), drawn.turn(1), phase(0b101)}, 0);
     const std::size_t before = made.pieces.size();
-    made.gather(true);
+    made.gather();
     CHECK(made.error() < near_enough);
     CHECK(made.pieces.size() < before);
 }

@@ -29,11 +29,11 @@ constexpr Mask tells[] = {0, 2, 1, 3};  // the bits whose parity says which of t
 // Groups of pieces: each kept piece, and what joins it.
 class Groups {
   public:
-    Groups(const PlanContext& context, bool cheap) : context_(context), cheap_(cheap), mixed_(64, none) {}
+    explicit Groups(const PlanContext& context) : context_(context), mixed_(64, none) {}
 
     // Adds the next piece; returns the number of its group.
     Index add(const Piece& piece) {
-        if (piece.kind == Kind::diagonal && (cheap_ || piece.touched)) {
+        if (piece.kind == Kind::diagonal) {
             Index key = keys_.of(key_of(piece));
             if (key == latest_.size()) latest_.push_back(size_);
             else if (is_open(piece, latest_[key])) return latest_[key];
@@ -60,7 +60,6 @@ class Groups {
     }
 
     const PlanContext& context_;
-    const bool cheap_;
     Interned keys_;
     std::vector<Index> latest_;  // for each key the last group that has it
     std::vector<Index> mixed_;   // for each bit the last group that mixes it
@@ -203,7 +202,7 @@ bool splits(const Piece& piece, const PlanContext& context) {
 }
 
 std::vector<Piece> rotate(std::vector<Piece> work, PlanContext& context, CoefficientProgram& program, const Trials& trials,
-                          Rules rules) {
+                          GlobalPhase& global, Rules rules) {
     auto one = [&](const Piece& piece) { return rules.has(Rule::rotate) && splits(piece, context); };
     auto two = [&](const Piece& piece) { return rules.has(Rule::rotate_pairs) ? direction(piece, context) : 0; };
     std::ptrdiff_t found =
@@ -212,7 +211,7 @@ std::vector<Piece> rotate(std::vector<Piece> work, PlanContext& context, Coeffic
     Index rotation = context.patterns.of({rotation_classes, 4}), phase = context.patterns.of({phase_classes, 1});
     Index label = context.labels.of("phase");
     std::vector<Piece> out;
-    out.reserve(work.size() + 3 * static_cast<std::size_t>(found));
+    out.reserve(work.size() + 2 * static_cast<std::size_t>(found));
     for (const Piece& piece : work) {
         if (int apart = two(piece)) {
             add_two(piece, apart, out, context, program, trials);
@@ -235,14 +234,13 @@ std::vector<Piece> rotate(std::vector<Piece> work, PlanContext& context, Coeffic
         add(Kind::diagonal, bit, phase, 5, 1, piece.label);
         add(Kind::mix, {}, rotation, 0, 4, piece.label);
         add(Kind::diagonal, bit, phase, 4, 1, piece.label);
-        add(Kind::diagonal, {}, phase, 6, 1, label);
+        global.take_late(numbers + 6, label);
     }
-    number_pieces(out, context);
     return out;
 }
 
-std::vector<Piece> gather(std::vector<Piece> work, PlanContext& context, CoefficientProgram& program, bool cheap) {
-    Groups groups(context, cheap);
+std::vector<Piece> gather(std::vector<Piece> work, PlanContext& context, CoefficientProgram& program) {
+    Groups groups(context);
     std::vector<Index> of(work.size());
     for (std::size_t k = 0; k < work.size(); ++k) of[k] = groups.add(work[k]);
     if (groups.size() == work.size()) return work;
@@ -262,7 +260,6 @@ std::vector<Piece> gather(std::vector<Piece> work, PlanContext& context, Coeffic
     PhaseProducts products(context, program);
     for (Index group = 0; group < seen; ++group)
         if (place[group] != ~Index{0}) work[group] = products.of(joining[place[group]]);
-    number_pieces(work, context);
     return work;
 }
 

@@ -15,6 +15,7 @@
 #pragma once
 
 #include "planner/coefficients/program.hpp"
+#include "planner/rewrite/global_phase.hpp"
 #include "planner/rewrite/trial.hpp"
 #include "planner/rules.hpp"
 
@@ -28,13 +29,13 @@ int direction(const Piece& piece, const PlanContext& context);
 
 // Returns the work with complex one-bit matrices split up, and pairs of them on two bits. As a complex matrix each costs 8
 // multiply-adds per amplitude; in diag(1, e^{ia}) R diag(1, e^{ib}) the rotation costs 4, and the phases merge into tables.
-// A pair of rotations is imaginary if trial numbers show that it needs phases on one side at most.
+// A pair of rotations is imaginary if trial numbers show that it needs phases on one side at most. global: takes the phases
+// that are left of matrices on one bit.
 std::vector<Piece> rotate(std::vector<Piece> work, PlanContext& context, CoefficientProgram& program, const Trials& trials,
-                          Rules rules);
+                          GlobalPhase& global, Rules rules);
 
 // Returns the work with phases joined that read the same parities under the same condition, with nothing between them that
-// mixes these bits: each where the first of them was. Products are added to the program. cheap: whether items cost little
-// beside their arithmetic; then phases of the whole state are joined, too.
-std::vector<Piece> gather(std::vector<Piece> work, PlanContext& context, CoefficientProgram& program, bool cheap);
+// mixes these bits: each where the first of them was. Products are added to the program.
+std::vector<Piece> gather(std::vector<Piece> work, PlanContext& context, CoefficientProgram& program);
 
 }  // namespace qx::plan

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "planner/rewrite/fuse.hpp"
+#include "planner/rewrite/global_phase.hpp"
 
 namespace qx::plan {
 
@@ -108,7 +109,7 @@ class Block {
     PlanContext& context_;
     CoefficientProgram& program_;
     int at_[64] = {};
-    Index level_ = 0;
+    Index level_ = GlobalPhase::most_levels;
     Index rows_[size];
     // The rows that a piece acts on, each behind the number of its block and value, in the order of both; as many for each.
     using Row = std::pair<int, int>;

@@ -1,6 +1,6 @@
 // Phases that are known to be eighth turns, and what a bit makes of them.
 
-#include "planner/rewrite/eighths.hpp"
+#include "planner/rewrite/controls/eighths.hpp"
 
 #include <algorithm>
 

@@ -1,6 +1,6 @@
 // For which values of other bits known phases between two H flip a bit, and the X under conditions that does so.
 
-#include "planner/rewrite/flips.hpp"
+#include "planner/rewrite/controls/flips.hpp"
 
 #include "thresholds/table.hpp"
 

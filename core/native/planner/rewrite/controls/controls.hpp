@@ -11,7 +11,7 @@
 // read the parity that it makes.
 #pragma once
 
-#include "planner/rewrite/flips.hpp"
+#include "planner/rewrite/controls/flips.hpp"
 #include "planner/rewrite/held.hpp"
 #include "planner/rules.hpp"
 #include "thresholds/table.hpp"

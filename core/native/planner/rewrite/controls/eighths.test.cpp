@@ -1,6 +1,6 @@
 // Tests of phases in eighth turns, and of trial numbers, against the numbers that they stand for.
 
-#include "planner/rewrite/eighths.hpp"
+#include "planner/rewrite/controls/eighths.hpp"
 
 #include "planner/naive.test.hpp"
 #include "planner/rewrite/trial.hpp"

@@ -1,6 +1,6 @@
 // What two H on a bit and known phases between them are: an X under conditions, and phases of other bits.
 
-#include "planner/rewrite/controls.hpp"
+#include "planner/rewrite/controls/controls.hpp"
 
 namespace qx::plan {
 

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "planner/algebra.hpp"
-#include "planner/rewrite/eighths.hpp"
+#include "planner/rewrite/controls/eighths.hpp"
 
 namespace qx::plan {
 

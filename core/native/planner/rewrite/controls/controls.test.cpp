@@ -1,6 +1,6 @@
 // Tests of H with known phases between them that become X under conditions, against the action of all work on states.
 
-#include "planner/rewrite/controls.hpp"
+#include "planner/rewrite/controls/controls.hpp"
 
 #include "planner/naive.test.hpp"
 
