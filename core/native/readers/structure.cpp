@@ -1,4 +1,7 @@
-// Whether instructions are all of one type, and which wires gates join, as qsim_ex.circuit.structure asks.
+// Whether instructions are all of one type, which wires gates join, and what operands they read, as
+// qsim_ex.circuit.structure asks.
+
+#include <algorithm>
 
 #include "base/export.hpp"
 #include "readers/op_masks.hpp"
@@ -30,6 +33,12 @@ struct Joined {
     }
 };
 
+bool is_of(Object* one, Object* type) {
+    Object* own = call.type(one);
+    call.decrease(own);
+    return own == type;
+}
+
 }  // namespace
 
 // Looks at the first `count` of some instructions, which are operations; ends with the one after which all wires are mixed
@@ -47,13 +56,22 @@ QX_EXPORT(structure_wires, (Object* instructions, Int count, Int num_qubits, Int
     return 0;
 }
 
+// Returns where the operands end that operations read; other instructions have none. type: of an operation.
+QX_EXPORT(structure_operands, (Object* instructions, Object* type)) {
+    Int end = 0;
+    for (Int k = call.tuple_size(instructions); k-- > 0;) {
+        Object* op = call.tuple_item(instructions, k);
+        if (!is_of(op, type)) continue;
+        const Int entries = call.bytes_size(call.tuple_item(op, 3));
+        if (entries) end = std::max(end, qx::python::integer(op, 4) + entries);
+    }
+    return end;
+}
+
 // Returns whether instructions are all of one type, and are not none.
 QX_EXPORT(structure_alike, (Object* instructions, Object* type)) {
     const Int size = call.tuple_size(instructions);
-    for (Int k = 0; k < size; ++k) {
-        Object* own = call.type(call.tuple_item(instructions, k));
-        call.decrease(own);
-        if (own != type) return 0;
-    }
+    for (Int k = 0; k < size; ++k)
+        if (!is_of(call.tuple_item(instructions, k), type)) return 0;
     return size > 0;
 }

@@ -12,6 +12,7 @@ using qx::python::fake::Heap;
 
 extern "C" Int qx_structure_wires(Object* instructions, Int count, Int num_qubits, Int* out);
 extern "C" Int qx_structure_alike(Object* instructions, Object* type);
+extern "C" Int qx_structure_operands(Object* instructions, Object* type);
 extern "C" Int qx_structure_text(Object* instructions, Object* op_type, Int begin, Int end, char* buffer, Int room,
                                  Int* written);
 
@@ -78,6 +79,22 @@ TEST_CASE("instructions are alike if there are some and all are of the type") {
     CHECK(!qx_structure_alike(of.all, of.other));
     of.all->items.back()->type = of.other;
     CHECK(!qx_structure_alike(of.all, of.type));
+    CHECK(of.heap.is_balanced());
+}
+
+TEST_CASE("operands end behind the last one that an operation reads") {
+    Operations of;
+    CHECK(qx_structure_operands(of.all, of.type) == 0);
+    of.add({0}, {}, 0);
+    of.add({1}, {}, 0);
+    for (Object* op : of.all->items) op->items[3] = of.heap.text("0123");
+    of.all->items[0]->items[4] = of.heap.integer(9);
+    of.all->items[1]->items[4] = of.heap.integer(2);
+    CHECK(qx_structure_operands(of.all, of.type) == 13);
+    of.all->items[0]->items[3] = of.heap.text("");  // reads nothing
+    CHECK(qx_structure_operands(of.all, of.type) == 6);
+    of.all->items[1]->type = of.other;
+    CHECK(qx_structure_operands(of.all, of.type) == 0);
     CHECK(of.heap.is_balanced());
 }
 

@@ -25,7 +25,7 @@ from qsim_ex.planning.written.bindings import WrittenBindings
 from qsim_ex.planning.written.out import Manner, WritingLimits, WrittenCircuit
 from qsim_ex.planning.written.out import written_out as write
 from qsim_ex.planning.written.writer import WrittenParts
-from qsim_ex.run.tried import few_rotations
+from qsim_ex.run.tried import TakenApart, few_rotations, fewest, taken_apart
 
 AS = "as Pauli rotations"
 AS_ONE = f"{AS}, for this binding alone"
@@ -123,16 +123,21 @@ def _written(structure: Structure, gates: int, few: bool, given: Circuit) -> Wri
     zeros = not any(SAVE_KINDS[save.what].gates_only for save in structure.saves)  # a unitary is for all states
     if not few:
         found = written_between(structure, given, zeros=zeros)
-    elif most := min((most for most in (usual, few_rotations(gates)) if most != UNBOUNDED), default=UNBOUNDED):
+    elif most := fewest(usual, few_rotations(gates, structure.num_qubits)):
         found = write(given, limits=WritingLimits(most), manner=Manner.GROWN if zeros else Manner.LOCAL, zeros=zeros)
     return found and _WithEnd(structure, gates)(found)
 
 
 def written_between(structure: Structure, given: Circuit, *, zeros: bool) -> WrittenCircuit | None:
-    """Return what stands between the gates that a structure begins with; None if it is too many rotations."""
+    """Return what stands between the gates that a structure begins with; None if it is too many rotations.
+
+    If those look like matrices on three wires that were taken apart, these are what is returned.
+    """
     dense = thresholds.now.gates_of_a_rotation
     limits = WritingLimits(most_rotations(structure), read=_READ * gates_of(structure) // dense if dense else UNBOUNDED)
-    return write(given, limits=limits, manner=Manner.BETWEEN, zeros=zeros)
+    of_matrices = taken_apart(structure, gates_of(structure)) is TakenApart.MATRICES
+    blocks = write(given, limits=limits, manner=Manner.CLUSTERS, zeros=zeros) if of_matrices else None
+    return blocks or write(given, limits=limits, manner=Manner.BETWEEN, zeros=zeros)
 
 
 class _WithEnd:
@@ -156,7 +161,7 @@ class _WithEnd:
                 known.pop(other, None)
             gates.keep(manner)
 
-        return WrittenCircuit(gates.num_gates, gates.manner, again, partial(self._parts, gates), keep)
+        return WrittenCircuit(gates.num_gates, gates.rotations, gates.manner, again, partial(self._parts, gates), keep)
 
     def _parts(self, gates: WrittenCircuit) -> WrittenParts:
         structure, numbers, last = gates.parts

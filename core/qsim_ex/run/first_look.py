@@ -14,18 +14,23 @@ from qsim_ex.run.candidates import most_rotations
 from qsim_ex.run.looks import Look, Option
 from qsim_ex.run.tried import (
     FEWER,
+    TakenApart,
     affordable,
     clusters_pay,
+    fewest,
     is_sooner,
-    is_taken_apart,
     pays,
     planning_of,
+    taken_apart,
     worth,
 )
 from qsim_ex.run.where import Times
 
 _SWEEP = 20
 """Gates of a sweep, of which most have more: how long a run may take before it is planned."""
+
+_LATE = 4
+"""The most rotations of a grown state, once all of it is there, that take as long as a pass over it; 2 to 4 of most."""
 
 
 class _Begun(NamedTuple):
@@ -39,6 +44,22 @@ class _Begun(NamedTuple):
     option: Begun[Option | None]
 
 
+class _AtFirstSight(NamedTuple):
+    """What is seen of a circuit before it is planned.
+
+    planning: how many microseconds that takes, about. short: whether its run is short beside it. takes_long: whether
+    other threads may help; long: whether what is planned sooner is looked for first. apart: what it looks like, if that
+    is asked. promises: whether something faster is likely to be found.
+    """
+
+    planning: int
+    short: bool
+    takes_long: bool
+    long: bool
+    apart: TakenApart
+    promises: bool
+
+
 class FirstLook(Look):
     """A look within a first run; see `written_out`."""
 
@@ -47,62 +68,86 @@ class FirstLook(Look):
 
         Far fewer gates are taken at once; else the circuit is planned as it came, too, by another thread if it can be.
         """
-        now, tried, count, planning = thresholds.now, self._tried, self._bound.count, planning_of(self._gates)
-        most = self._where.one_pass * count * self._gates / _SWEEP
-        short = worth(most, self._gates) < 100 * now.short_runs or int(1e6 * most) < now.written_microseconds
-        long = planning >= now.sooner_microseconds * (1 + short)
-        takes_long = planning >= now.beside_microseconds
-        apart = takes_long and not short and is_taken_apart(self._structure, self._gates)
-        promises = apart or (takes_long and not short and self._promises())
-        threads = self._threads if promises or (takes_long and long) else 1
+        seen = self._at_first_sight()
+        threads = self._threads if seen.promises or (seen.takes_long and seen.long) else 1
         with FIRST_RUNS, SideThreads(threads) as beside:
-            if threads == 1 and not long and not promises:  # for most of these nothing else is made
-                if not self._looks_on(self._came()):
+            if threads == 1 and not seen.long and not seen.promises:  # for most of these nothing else is made
+                times = self._came()
+                if not self._looks_on(times):
                     return self._stays()
-                tried.gates = self._gates
-                if not self._promises(self._came()):
-                    tried.took(self._came().first, count)
-                    return None
+                if not self._promises(times) and self._worth(times) < thresholds.now.few_percent:
+                    return self._as_it_came(times)
             few = self._begun(beside, few=True)
-            between = self._begun(beside, few=False, after=few)
-            came = beside.begin(self._came, now=long)
-            if apart and long:
-                beside.start(between.found)  # while few rotations are looked for here
-            found = few.found.result() if long else None
-            if found and is_sooner(found[0], planning):
-                soon = few.option.result()
-                if soon and 1e6 * soon.times.first * count <= planning:
-                    return self._taken(soon, first=True)  # it ends before the circuit as it came is planned
-            read = [one for one, is_read in ((between, apart), (few, found and not short)) if is_read]
-            if shorter := self._of_far_fewer(read):
-                return self._taken(shorter, first=True)
-            clusters = beside.begin(partial(self._clusters, between, planning), now=False)
-            if not long:
+            between = self._begun(beside, few=False, after=None if seen.apart is TakenApart.MATRICES else few)
+            came = beside.begin(self._came, now=seen.long and seen.apart is not TakenApart.MATRICES)
+            if soon := self._before_it_is_planned(seen, few, between, beside):
+                return self._taken(soon, first=True)
+            clusters = beside.begin(partial(self._clusters, between, seen.planning), now=False)
+            if not seen.long:
                 beside.start(few.ahead, between.ahead)
-            elif threads > 1 and promises and not found:
+            elif threads > 1 and seen.promises and (seen.apart is TakenApart.MATRICES or not few.found.result()):
                 between.found.result()  # while another thread plans the circuit
                 beside.start(between.ahead)
                 beside.start(clusters)
             times = came.result()
             if not self._looks_on(times):
                 return self._stays()
-            tried.gates = self._gates
-            if not tried.short and worth(times.first * count, self._gates) >= now.worth_percent:
-                begun = few if few.found.result() else between
-                if begun is few or self._promises(times):
-                    if (found := begun.found.result()) is None:
-                        return self._stays()
-                    tried.gates = found[0].num_gates
-                    clusters.wait()
-                    if best := self._fastest_at_first(begun, times):
-                        return self._taken(best, first=True)
-            tried.took(times.first, count)
+            if self._tried.short or self._worth(times) < thresholds.now.worth_percent:
+                return self._as_it_came(times)
+            found = few.found.result() if seen.apart is not TakenApart.MATRICES else None
+            begun = few if found and self._pays(found[0], times.first) else between
+            if begun is between and not self._promises(times):
+                return self._as_it_came(times)
+            if (found := begun.found.result()) is None:
+                return self._stays()
+            self._tried.gates = found[0].num_gates
+            clusters.wait()
+            best = self._fastest_at_first(begun, times)
+            return self._taken(best, first=True) if best else self._as_it_came(times)
+
+    def _at_first_sight(self) -> _AtFirstSight:
+        """Return what is seen of the circuit before it is planned."""
+        now, planning = thresholds.now, planning_of(self._gates)
+        most = self._where.one_pass * self._bound.count * self._gates / _SWEEP
+        short = worth(most, self._gates) < 100 * now.short_runs or int(1e6 * most) < now.written_microseconds
+        takes_long = planning >= now.beside_microseconds
+        apart = self._apart() if takes_long and not short else TakenApart.NOTHING
+        promises = takes_long and not short and self._promises()
+        return _AtFirstSight(
+            planning, short, takes_long, planning >= now.sooner_microseconds * (1 + short), apart, promises
+        )
+
+    def _before_it_is_planned(
+        self, seen: _AtFirstSight, few: _Begun, between: _Begun, beside: SideThreads
+    ) -> Option | None:
+        """Return what surely runs sooner than the circuit as it came can be planned and run."""
+        gates = seen.apart is TakenApart.GATES
+        if gates and seen.long:
+            beside.start(between.found)  # while few rotations are looked for here
+        found = few.found.result() if seen.long and seen.apart is not TakenApart.MATRICES else None
+        if found and is_sooner(found[0], seen.planning):
+            soon = few.option.result()
+            if soon and 1e6 * soon.times.first * self._bound.count <= seen.planning:
+                return soon
+        read = [between] * (seen.apart is not TakenApart.NOTHING) + [few] * bool(found and not seen.short)
+        return self._of_far_fewer(read)
+
+    def _as_it_came(self, times: Times) -> Option | None:
+        """Keep how long this run takes as it came, and return None; others are looked for when it comes again."""
+        self._tried.gates = self._tried.gates or self._gates
+        self._tried.took(times.first, self._bound.count)
         return None
+
+    def _worth(self, times: Times) -> int:
+        return worth(times.first * self._bound.count, self._gates)
 
     def _promises(self, came: Times | None = None) -> bool:
         """Return whether something faster is likely to be found within this run, or is looked for since it is long."""
-        long = came and worth(came.first * self._bound.count, self._gates) >= thresholds.now.whole_percent
-        return bool(long) or not self._where.interprets or is_taken_apart(self._structure, self._gates)
+        long = came and self._worth(came) >= thresholds.now.whole_percent
+        return bool(long) or not self._where.interprets or self._apart() is not TakenApart.NOTHING
+
+    def _apart(self) -> TakenApart:
+        return taken_apart(self._structure, self._gates)
 
     def _of_far_fewer(self, begun: Sequence[_Begun]) -> Option | None:
         """Return what runs of what is written of far fewer gates than the circuit's, the first that there is.
@@ -115,7 +160,9 @@ class FirstLook(Look):
                 self._tried.gates = found[0].num_gates
                 self._looks_on(option.times)
                 between = found[0].manner is Manner.BETWEEN
-                return self._in_other_manners(found, option.times, option) if between else option
+                if not between:
+                    return option
+                return self._in_other_manners(found, option.times, option, self._in_clusters(found[0], option.times))
         return None
 
     def _clusters(self, between: _Begun, planning: int) -> None:
@@ -147,34 +194,56 @@ class FirstLook(Look):
         return self._option(*found)
 
     def _fastest_at_first(self, begun: _Begun, times: Times) -> Option | None:
-        """Return the fastest of what is written and planned within a first run; None for the circuit as it came."""
-        found, count, best = begun.found.result(), self._bound.count, None
+        """Return the fastest of what is written and planned within a first run; None for the circuit as it came.
+
+        Clusters of no more gates than stand between those of the circuit are planned in their place.
+        """
+        found, best = begun.found.result(), None
         assert found is not None
         written, _ = found
-        if not pays(self._gates, written, 1e6 * times.first * count):
+        between = written.manner is Manner.BETWEEN
+        clusters = self._in_clusters(written, times) if between else None
+        if (clusters and clusters.num_gates <= written.num_gates) or not self._pays(written, times.first):
             begun.ahead.drop()
         elif other := begun.option.result():
             best = other if self._is_faster(other.times.first, times.first) else None
-        return self._in_other_manners(found, times, best) if written.manner is Manner.BETWEEN else best
+        return self._in_other_manners(found, times, best, clusters) if between else best
 
-    def _in_other_manners(self, found: tuple[WrittenCircuit, str], times: Times, best: Option | None) -> Option | None:
+    def _in_clusters(self, written: WrittenCircuit, times: Times) -> WrittenCircuit | None:
+        """Return the clusters of what is written between gates, if it pays to look for them in runs of some times."""
+        microseconds = 1e6 * times.first * self._bound.count
+        if not clusters_pay(self._gates, microseconds):
+            return None
+        return written.again(Manner.CLUSTERS, WritingLimits(within=int(microseconds)))
+
+    def _in_other_manners(
+        self, found: tuple[WrittenCircuit, str], times: Times, best: Option | None, clusters: WrittenCircuit | None
+    ) -> Option | None:
         """Return what is written in another manner if that pays within a first run and is faster, else the best so far.
 
-        times: those of the circuit as it came, or of what is written of far fewer gates.
+        times: those of the circuit as it came, or of what is written of far fewer gates. clusters: see `_in_clusters`.
         """
-        (written, fact), count = found, self._bound.count
-        least = best.times.first if best else times.first
-        most = affordable(microseconds := 1e6 * least * count, most_rotations(self._structure))
-        limits = WritingLimits(most, int(1e6 * times.later), within=int(microseconds))
-        manners = [Manner.CLUSTERS] if clusters_pay(self._gates, microseconds) else []
-        manners += [Manner.GROWN] if limits.rotations else []
-        for manner in manners:
-            shorter = written.again(manner, limits)
-            if shorter and shorter.num_gates < self._gates and pays(self._gates, shorter, microseconds):
-                other = self._option(shorter, fact)
-                if other and other.times.first < least and self._is_faster(other.times.first, times.first):
-                    return other
+        (written, fact), least = found, best.times.first if best else times.first
+        most = fewest(
+            most_rotations(self._structure),
+            affordable(1e6 * least * self._bound.count),
+            self._structure.num_qubits + int(_LATE * least / self._where.one_pass),
+        )
+        limits = WritingLimits(most, int(1e6 * times.later))
+        for manner in Manner.CLUSTERS, Manner.GROWN:
+            other = clusters if manner is Manner.CLUSTERS else written.again(manner, limits) if most else None
+            if not other or other.num_gates >= self._gates or not self._pays(other, least):
+                continue
+            option = self._option(other, fact)
+            if option and option.times.first < least and self._is_faster(option.times.first, times.first):
+                return option
         return best
+
+    def _pays(self, written: WrittenCircuit, seconds: float) -> bool:
+        """Return whether what is written may run in less than some seconds, and planning it pays within these."""
+        late = max(0, written.rotations - self._structure.num_qubits)  # no wire is 0 any more that such a one turns
+        least = self._where.one_pass * late / _LATE if written.manner is Manner.GROWN else 0
+        return pays(self._gates, written, 1e6 * (seconds - least) * self._bound.count)
 
     def _looks_on(self, times: Times) -> bool:
         """Return whether runs of these times are worth looking for others, now or when they come again."""

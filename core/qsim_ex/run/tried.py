@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Hashable
+from enum import Enum, auto
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -121,29 +122,40 @@ def pays(gates: int, written: WrittenCircuit, microseconds: float) -> bool:
 def clusters_pay(gates: int, microseconds: float) -> bool:
     """Return whether it pays within a run of some length to look for clusters among so many gates.
 
-    That takes a sixteenth of what writing and planning as many gates takes, where there are any. In a short run most of
-    it is a beginning, and there is little to gain.
+    That takes up to an eighth of what writing and planning as many gates takes. In a short run most of it is a
+    beginning, and there is little to gain.
     """
     now = thresholds.now
-    return microseconds >= now.clustered_microseconds and now.planned_microseconds * gates <= 16 * microseconds
+    return microseconds >= now.clustered_microseconds and now.planned_microseconds * gates <= 8 * microseconds
 
 
-def few_rotations(gates: int) -> int:
-    """Return the most rotations of a form that, each as two gates, is planned sooner than the gates of a circuit."""
+def few_rotations(gates: int, wires: int) -> int:
+    """Return the most rotations of a form that, each as two gates, is planned sooner than the gates of a circuit.
+
+    One for each wire is always few: with so many a state is made of zeros.
+    """
     now = thresholds.now
     if not now.planned_microseconds:
         return UNBOUNDED
-    return int(planning_of(gates) // now.planned_microseconds)
+    return int(max(wires, planning_of(gates) // (2 * now.planned_microseconds)))
+
+
+class TakenApart(Enum):
+    """What a transpiler seems to have taken apart into gates: nothing, gates, or matrices on three wires."""
+
+    NOTHING = auto()
+    GATES = auto()
+    MATRICES = auto()
 
 
 @lru_cache(maxsize=256)
-def is_taken_apart(structure: Structure, gates: int) -> bool:
-    """Return whether the gates that a structure begins with look like what a transpiler makes of others.
+def taken_apart(structure: Structure, gates: int) -> TakenApart:
+    """Return what the gates that a structure begins with look like.
 
-    That writes each turn of a wire as two gates or more. Three gates or more on one pair of wires, one behind another,
-    are any matrix on these, and so are 14 on three wires: nothing is found in it, and the planner makes blocks of it as
-    it came. A sample is seen. A turn counts once where it is translated to several operations, as a `u` is to two
-    phases and what is between them.
+    A transpiler writes each turn of a wire as two gates or more. Three gates or more on one pair of wires, one behind
+    another, are any matrix on these: nothing is found in it, and the planner makes blocks of it as it came. So are 14
+    on three wires, which are found as blocks. A sample is seen. A turn counts once where it is translated to several
+    operations, as a `u` is to two phases and what is between them.
     """
     begin, counts = max(0, gates - _SEEN) // 2, (ctypes.c_int64 * 6)()
     end, few = min(begin + _SEEN, gates), max(0, gates // _TRIPLES_SHARE - _SEEN) // 2
@@ -151,19 +163,20 @@ def is_taken_apart(structure: Structure, gates: int) -> bool:
     function("structure_taken_apart")(instructions, Op, begin, end, few, ctypes.addressof(counts))
     turns, runs, together, groups, pairs, dense = counts
     if dense * 100 > _DENSE_PERCENT * pairs:
-        return False
-    return turns * 100 >= _TURNS_PERCENT * runs > 0 and together * 100 < _ON_A_PAIR_PERCENT * groups
+        return TakenApart.MATRICES
+    apart = turns * 100 >= _TURNS_PERCENT * runs > 0 and together * 100 < _ON_A_PAIR_PERCENT * groups
+    return TakenApart.GATES if apart else TakenApart.NOTHING
 
 
-def affordable(microseconds: float, usual: int) -> int:
-    """Return the most rotations of a form that is written and planned in half of a run, each as two gates.
+def fewest(*limits: int) -> int:
+    """Return the least of some limits, of which some may be UNBOUNDED."""
+    return min((limit for limit in limits if limit != UNBOUNDED), default=UNBOUNDED)
 
-    usual: the most that are written at all; UNBOUNDED for any number.
-    """
-    if not (gate := thresholds.now.planned_microseconds):
-        return usual
-    most = int(microseconds // (4 * gate))
-    return most if usual == UNBOUNDED else min(usual, most)
+
+def affordable(microseconds: float) -> int:
+    """Return the most rotations of a form that is written and planned in half of a run, each as two gates."""
+    gate = thresholds.now.planned_microseconds
+    return int(microseconds // (4 * gate)) if gate else UNBOUNDED
 
 
 @thresholds.depends

@@ -51,10 +51,9 @@ class OfPlanning:
     """Those of dividing a circuit, and of plans as Python has them.
 
     jointly: the most wires that are measured or reset at one branch point, with 2^wires joint probabilities.
-    narrow: the widest part of a circuit whose live ranges take no turns, and that is not parted at measurements: such a
-        state is small, and all of its shots run in compiled code (`run.methods.trajectories`).
+    narrow: the widest part whose live ranges take no turns, nor do measurements part it: all shots are compiled code's.
     gain: the least number of wires by which a part has to become smaller, as turns and parts add branch points.
-    method_work: the least work of a state, instructions times amplitudes, for which a method is looked for.
+    method_work: the least instructions times amplitudes of a state for which a method is looked for.
     plan_parts: the most parts of a plan: a checkpoint may be written after each, and each is prepared by itself.
     large_plan: the most instructions of a plan of which many are kept; each takes about half a KiB.
     packed_at_once, packed_by_numpy: the packed numbers that are made at once, if a step has no more: 1 MiB, and up to
@@ -67,9 +66,9 @@ class OfPlanning:
     short_runs: how many times as long as planning it a run is short, before which only few rotations are looked for.
     sooner_microseconds, beside_microseconds: planning from which on what is planned sooner is looked for first (twice
         as long for short runs), and by other threads.
-    worth_percent, whole_percent: how much of the time of planning a run has to take so that it is looked further within
-        it, and if it does not look taken apart. settled_microseconds: all runs from which on new kernels are worth it.
-        clustered_microseconds: the least predicted time of a run within which clusters are looked for.
+    worth_percent, few_percent, whole_percent: how much of the time of planning a run has to take so that it is looked
+        further within it, and, if it does not look taken apart, for few rotations, or all. settled_microseconds: runs
+        from which on new kernels are worth it. clustered_microseconds: those within which clusters are looked for.
     gates_of_a_rotation: the fewest gates for each rotation of a form but one a wire, since plans of dense circuits are
         good; 0: any. written_rotations: the most rotations. written_bindings: the most bindings of a matrix compared.
         stretch_gates: the fewest gates between what is random, saved or conditional that are written.
@@ -88,13 +87,14 @@ class OfPlanning:
     written_nanoseconds: int = 200
     compared_microseconds: int = 500
     written_percent: int = 100
-    planned_microseconds: int = 60
+    planned_microseconds: int = 30
     between_microseconds: int = 19
     gate_nanoseconds: int = 2000
     short_runs: int = 4
     sooner_microseconds: int = 10_000
     beside_microseconds: int = 4000
     worth_percent: int = 80
+    few_percent: int = 1000
     whole_percent: int = 10_000
     settled_microseconds: int = 10**6
     clustered_microseconds: int = 15_000

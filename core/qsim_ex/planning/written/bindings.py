@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cached_property
-from operator import add, attrgetter
 from threading import Lock
 
 import numpy as np
@@ -17,9 +16,10 @@ from numpy.typing import NDArray
 
 from qsim_ex import thresholds
 from qsim_ex.circuit.circuit import Circuit
+from qsim_ex.circuit.ops import Op
 from qsim_ex.circuit.parameters.bindings import Bindings
 from qsim_ex.circuit.structure import Structure
-from qsim_ex.native.library import check_cancelled
+from qsim_ex.native.library import check_cancelled, function
 from qsim_ex.planning.written.out import WrittenCircuit
 
 Operands = NDArray[np.complex128]
@@ -80,9 +80,7 @@ class WrittenBindings:
     @cached_property
     def _total(self) -> int:
         """How many operands there are up to the last one that a gate reads."""
-        gates = self._gates.operations
-        begins, patterns = map(attrgetter("operand"), gates), map(attrgetter("pattern"), gates)
-        return max(map(add, begins, map(len, patterns)), default=0)  # in C, since each first run asks
+        return int(function("structure_operands")(self._gates.instructions, Op))  # since each first run asks
 
     @cached_property
     def _matrices(self) -> tuple[NDArray[np.intp], NDArray[np.bool_]]:

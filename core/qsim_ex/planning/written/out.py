@@ -71,12 +71,14 @@ _OF_WHAT_IS_READ = Manner.BETWEEN, Manner.CLUSTERS
 class WrittenCircuit:
     """What is written out of a form: a structure, and how its numbers follow from those of the circuit.
 
-    num_gates: how many there are, about. manner: in which it is written. again: writes the same in another manner; None
-        if the form is more than some limits allow, or has blocks. made: makes the parts of what native code has
-        written, once, when one of them is asked for. keep: lets go of the form, and of what is kept in other manners.
+    num_gates: how many there are, about. rotations: those of the form; 0 if it was only read. manner: in which it is
+        written. again: writes the same in another manner; None if the form is more than some limits allow, or has
+        blocks. made: makes the parts of what native code has written, once, when one of them is asked for. keep: lets
+        go of the form, and of what is kept in other manners.
     """
 
     num_gates: int
+    rotations: int
     manner: Manner
     again: Callable[[Manner, WritingLimits], WrittenCircuit | None] = field(repr=False)
     made: Callable[[], WrittenParts] = field(repr=False)
@@ -171,7 +173,8 @@ class _Gates:
         writer = Writer(made, limits.microseconds, manner, limits.within)
         if not writer.run():
             return None
-        return WrittenCircuit(writer.count(), manner, self, partial(self._read, writer), self._let_go)
+        rotations = 0 if made is self._read_only else made.counts()[0]
+        return WrittenCircuit(writer.count(), rotations, manner, self, partial(self._read, writer), self._let_go)
 
     def _let_go(self, _: Manner) -> None:
         self.form = None

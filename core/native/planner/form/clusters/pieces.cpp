@@ -71,7 +71,7 @@ bool Pieces::put_on_zeros(Piece& piece) {
     std::size_t place = 0;
     each(piece.wires, [&](int wire) {
         const Matrix2 own = piece.before[place++] * carried(wire);
-        const bool is_zero = std::abs(own[2]) < rounding, is_one = std::abs(own[0]) < rounding;
+        const bool is_zero = size_of(own[2]) < rounding, is_one = size_of(own[0]) < rounding;
         if (!(untouched_ & unit(wire)) || !(is_zero || is_one)) {
             before.push_back(piece.before[place - 1]), left |= unit(wire);
             return;
@@ -138,8 +138,8 @@ std::vector<Complex> behind(const Matrix2& turn, std::size_t bit, std::vector<Co
 std::size_t settle_entries(std::vector<Complex>& entries) {
     std::size_t zeros = 0;
     for (Complex& one : entries)
-        if (std::abs(one) < rounding) one = 0, ++zeros;
-        else if (std::abs(one - 1.0) < rounding) one = 1;
+        if (size_of(one) < rounding) one = 0, ++zeros;
+        else if (size_of(one - 1.0) < rounding) one = 1;
     return zeros;
 }
 
@@ -148,7 +148,7 @@ std::size_t take_flips(std::vector<Complex>& entries, std::size_t size) {
     std::size_t best = 0, most = 0;
     for (std::size_t flips = 0; flips < size; ++flips) {
         std::size_t filled = 0;
-        for (std::size_t k = 0; k < size; ++k) filled += std::abs(entries[size * (k ^ flips) + k]) > rounding;
+        for (std::size_t k = 0; k < size; ++k) filled += size_of(entries[size * (k ^ flips) + k]) > rounding;
         if (filled > most) best = flips, most = filled;
     }
     for (std::size_t k = 0; best && k < entries.size(); ++k)
@@ -179,7 +179,7 @@ void Pieces::put_block(Piece piece) {
     const std::size_t flips = take_flips(piece.entries, size);
     const auto angle = [&](std::size_t row, double none) {
         const Complex own = piece.entries[(size + 1) * row];
-        return std::abs(own) < rounding ? none : std::arg(own);
+        return size_of(own) < rounding ? none : std::arg(own);
     };
     const double all_of = angle(0, 0);
     phase += all_of;

@@ -19,7 +19,7 @@ using Vector2 = std::array<Complex, 2>;
 Vector2 unit_vector(Vector2 of) {
     const double length = std::sqrt(std::norm(of[0]) + std::norm(of[1]));
     const Complex first = std::norm(of[0]) > 1e-20 ? of[0] : of[1];
-    const Complex by = std::conj(first) / (std::abs(first) * length);
+    const Complex by = std::conj(first) / (size_of(first) * length);
     return {of[0] * by, of[1] * by};
 }
 
@@ -43,30 +43,32 @@ bool is_identity(const Matrix2& of) {
 Matrix2 split_phases(Matrix2& turn) {
     Matrix2 phases = identity2;
     for (const std::size_t row : {0, 2}) {
-        const Complex first = std::norm(turn[row]) > 1e-20 ? turn[row] : turn[row + 1], by = first / std::abs(first);
+        const Complex first = std::norm(turn[row]) > 1e-20 ? turn[row] : turn[row + 1], by = first / size_of(first);
         phases[row ? 3 : 0] = by;
         turn[row] = times(turn[row], std::conj(by)), turn[row + 1] = times(turn[row + 1], std::conj(by));
     }
     return phases;
 }
 
-// Takes what is in the span off an operator; what is left is in it, too, if there is room.
-bool Segment::Span::add(Matrix2 one) {
-    const auto without = [&](Matrix2& from, int known) {
-        const std::size_t k = static_cast<std::size_t>(known);
-        const Complex part = from[pivots[k]];
-        for (std::size_t j = 0; j < 4; ++j) from[j] -= times(part, of[k][j]);
-    };
-    for (int k = 0; k < size; ++k) without(one, k);
+// Takes what is in the span off an operator; what is left is in it, too, if there is room. Nothing is left at pivots.
+bool Segment::Span::add(const Matrix2& one) {
     std::size_t pivot = 0;
-    for (std::size_t j = 1; j < 4; ++j)
-        if (std::norm(one[j]) > std::norm(one[pivot])) pivot = j;
-    if (std::norm(one[pivot]) < one_more) return true;
+    double most = 0;
+    Matrix2 left{};
+    for (std::size_t j = 0; j < 4; ++j) {
+        if ((size > 0 && j == pivots[0]) || (size > 1 && j == pivots[1])) continue;
+        left[j] = one[j];
+        for (std::size_t k = 0; k < static_cast<std::size_t>(size); ++k) left[j] -= times(one[pivots[k]], of[k][j]);
+        if (const double own = std::norm(left[j]); own > most) pivot = j, most = own;
+    }
+    if (most < one_more) return true;
     if (size == 2) return false;
-    const Complex by = std::conj(one[pivot]) / std::norm(one[pivot]);
-    for (Complex& entry : one) entry = times(entry, by);
-    of[static_cast<std::size_t>(size)] = one, pivots[static_cast<std::size_t>(size)] = pivot;
-    if (size++) without(of[0], 1);
+    const Complex by = std::conj(left[pivot]) / most;
+    for (Complex& entry : left) entry = times(entry, by);
+    of[static_cast<std::size_t>(size)] = left, pivots[static_cast<std::size_t>(size)] = pivot;
+    if (size++ == 0) return true;
+    const Complex part = of[0][pivot];
+    for (std::size_t j = 0; j < 4; ++j) of[0][j] -= times(part, left[j]);
     return true;
 }
 
@@ -126,6 +128,7 @@ void Segment::add_wire(bool is_zero) {
 }
 
 void Segment::turn(int wire, const Matrix2& by) {
+    if (is_identity(by)) return;
     const std::size_t bit = std::size_t{1} << wire;
     const bool keeps = none(by[1]) && none(by[2]);
     for (Column& one : columns_) {
@@ -228,7 +231,7 @@ bool Segment::diagonal(double tolerance, LocalDiagonal& out) const {
         each_row(column.filled, [&](std::size_t row) {
             is_diagonal = is_diagonal && (row == k || std::norm(column.own(row)) <= tolerance * tolerance);
         });
-        is_diagonal = is_diagonal && std::fabs(std::abs(column.at(k)) - 1) <= tolerance;
+        is_diagonal = is_diagonal && std::fabs(size_of(column.at(k)) - 1) <= tolerance;
         out.phases.push_back(std::arg(column.at(k)));
     }
     return is_diagonal;

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <array>
+#include <cmath>
 #include <complex>
 #include <vector>
 
@@ -22,6 +23,8 @@ constexpr Matrix2 identity2{1, 0, 0, 1};
 inline Complex times(const Complex& a, const Complex& b) {
     return {a.real() * b.real() - a.imag() * b.imag(), a.real() * b.imag() + a.imag() * b.real()};
 }
+// The absolute value of a number that is neither huge nor tiny: std::abs minds those, which takes many times as long.
+inline double size_of(const Complex& one) { return std::sqrt(std::norm(one)); }
 inline Matrix2 operator*(const Matrix2& a, const Matrix2& b) {
     Matrix2 out;
     for (std::size_t k = 0; k < 4; ++k) out[k] = times(a[k & 2], b[k & 1]) + times(a[k | 1], b[2 | (k & 1)]);
@@ -96,7 +99,7 @@ class Segment {
         std::array<Matrix2, 2> of{};
         std::array<std::size_t, 2> pivots{};
         int size = 0;
-        bool add(Matrix2 one);
+        bool add(const Matrix2& one);
     };
 
     static Rows folded(const Rows& of, int wire);

@@ -21,8 +21,8 @@ struct Place {
 
 // What a turn almost is, if it mixes by no more than rests do, or does not keep anything but them; else itself.
 Matrix2 simple(const Matrix2& of) {
-    if (std::norm(of[1]) < almost) return {of[0] / std::abs(of[0]), 0, 0, of[3] / std::abs(of[3])};
-    if (std::norm(of[0]) < almost) return {0, of[1] / std::abs(of[1]), of[2] / std::abs(of[2]), 0};
+    if (std::norm(of[1]) < almost) return {of[0] / size_of(of[0]), 0, 0, of[3] / size_of(of[3])};
+    if (std::norm(of[0]) < almost) return {0, of[1] / size_of(of[1]), of[2] / size_of(of[2]), 0};
     return of;
 }
 

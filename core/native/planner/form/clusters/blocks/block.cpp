@@ -47,7 +47,7 @@ class Product {
     void look(const std::vector<Piece>& pieces, std::size_t number, Block& best) const {
         Block own{{}, number, 0, made_.dense(), {}};
         own.around = take_turns(own.entries, made_.wires());
-        for (const Complex& one : own.entries) own.zeros += std::abs(one) < rounding;
+        for (const Complex& one : own.entries) own.zeros += size_of(one) < rounding;
         if (best.number && std::pair(own.zeros, number) <= std::pair(best.zeros, best.number)) return;
         own.pieces = pieces;
         best = std::move(own);

@@ -109,9 +109,9 @@ Matrix2 turn_to_z(const Vector& of, std::size_t wire) {
     if (length < some) return identity2;
     const double by = of[3 * wire + 2] < 0 ? -1 / length : 1 / length;
     const Complex side = by * Complex(of[3 * wire], of[3 * wire + 1]);
-    if (std::abs(side) < rounding) return identity2;
-    const double half = std::atan2(std::abs(side), by * of[3 * wire + 2]) / 2;
-    const Complex to = std::sin(half) * side / std::abs(side);
+    if (size_of(side) < rounding) return identity2;
+    const double half = std::atan2(size_of(side), by * of[3 * wire + 2]) / 2;
+    const Complex to = std::sin(half) * side / size_of(side);
     return {std::cos(half), std::conj(to), -to, std::cos(half)};
 }
 

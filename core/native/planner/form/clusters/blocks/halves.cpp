@@ -114,9 +114,9 @@ struct Eigen {
   private:
     void turn(std::size_t p, std::size_t q) {
         const Complex off = of[4 * p + q];
-        if (std::abs(off) < 1e-17) return;
-        const double angle = std::atan2(2 * std::abs(off), value(p) - value(q)) / 2;
-        const Complex by = off / std::abs(off);
+        if (size_of(off) < 1e-17) return;
+        const double angle = std::atan2(2 * size_of(off), value(p) - value(q)) / 2;
+        const Complex by = off / size_of(off);
         const double c = std::cos(angle), s = std::sin(angle);
         const auto columns = [&](Matrix4& m) {
             for (std::size_t row = 0; row < 4; ++row) {
@@ -213,7 +213,7 @@ Halves take_halves(const std::vector<Complex>& matrix, Mask low) {
             act(adjoint_of(own.behind[half]), places[half], places[1 - half], false, own.left);
         }
         own.filled = static_cast<std::size_t>(
-            std::count_if(own.left.begin(), own.left.end(), [](Complex one) { return std::abs(one) > rounding; }));
+            std::count_if(own.left.begin(), own.left.end(), [](Complex one) { return size_of(one) > rounding; }));
         if (own.filled < best.filled) best = std::move(own);
     }
     return best;
