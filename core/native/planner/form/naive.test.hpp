@@ -40,9 +40,11 @@ inline State rotated(const Pauli& pauli, double angle, const State& to) {
     return out;
 }
 
+// The largest difference of two amplitudes, which is not a number if one is none.
 inline double distance(const State& a, const State& b) {
     double out = 0;
-    for (std::size_t k = 0; k < a.size(); ++k) out = std::fmax(out, std::abs(a[k] - b[k]));
+    for (std::size_t k = 0; k < a.size() && !std::isnan(out); ++k)
+        if (const double own = std::abs(a[k] - b[k]); !(own <= out)) out = own;
     return out;
 }
 

@@ -15,6 +15,7 @@ namespace {
 constexpr std::size_t operators = 15, all = 2 * operators, size = 16;  // of a half, of both; rows
 constexpr int squarings = 26;  // by which what is shortened at all, but for rounding, is gone
 constexpr double gone = 1e-9, settled = 1e-8, equal = 1e-6, rounding = 1e-12;  // settled: a square less is rounding
+constexpr double some = 0.05;  // of a vector: a state that is less of it would make rounding large
 
 using Vector = std::array<double, all>;
 using Map = std::array<double, all * all>;
@@ -132,35 +133,51 @@ struct Eigen {
     }
 };
 
-// Returns a matrix whose columns are eigenvectors of a sum's term, each where a state is most of it, and positive there: the
-// identity, if that is one.
-Matrix4 eigenvectors(const Vector& sum, std::size_t half) {
-    const Eigen found(sum, half);
-    std::vector<Matrix4> spaces;  // what projects on equal eigenvalues
-    std::vector<double> values;
+// Eigenvectors of equal eigenvalues: what projects on those that are not taken yet, and how many these are.
+struct Space {
+    double value;
+    Matrix4 onto{};
+    int left = 0;
+
+    double part(std::size_t state) const { return onto[5 * state].real(); }
+};
+
+std::vector<Space> spaces_of(const Eigen& found) {
+    std::vector<Space> out;
     for (std::size_t k = 0; k < 4; ++k) {
-        std::size_t space = 0;
-        while (space < values.size() && std::fabs(values[space] - found.value(k)) > equal) ++space;
-        if (space == values.size()) values.push_back(found.value(k)), spaces.push_back({});
+        auto space = std::find_if(out.begin(), out.end(),
+                                  [&](const Space& one) { return std::fabs(one.value - found.value(k)) <= equal; });
+        if (space == out.end()) space = out.insert(space, {found.value(k)});
+        space->left += 1;
         for (std::size_t r = 0; r < 4; ++r)
             for (std::size_t c = 0; c < 4; ++c)
-                spaces[space][4 * r + c] += times(found.vectors[4 * r + k], std::conj(found.vectors[4 * c + k]));
+                space->onto[4 * r + c] += times(found.vectors[4 * r + k], std::conj(found.vectors[4 * c + k]));
     }
+    return out;
+}
+
+// Returns a matrix whose columns are eigenvectors of a sum's term, each where a state is most of it, and positive there: the
+// identity, if that is one. Where none of the states that are left is a part of what is left, it is one of another state.
+Matrix4 eigenvectors(const Vector& sum, std::size_t half) {
+    std::vector<Space> spaces = spaces_of(Eigen(sum, half));
     Matrix4 out{};
     std::array<bool, 4> done{};
     for (int round = 0; round < 4; ++round) {
         std::size_t state = 4;
-        Matrix4* space = nullptr;
-        for (Matrix4& one : spaces)
+        Space* space = nullptr;
+        for (Space& one : spaces)
+            for (std::size_t r = 0; one.left && r < 4; ++r)
+                if (!done[r] && (!space || one.part(r) > space->part(state) + rounding)) space = &one, state = r;
+        done[state] = true, space->left -= 1;
+        std::size_t most = state;
+        if (space->part(state) < some)
             for (std::size_t r = 0; r < 4; ++r)
-                if (!done[r] && (!space || one[5 * r].real() > (*space)[5 * state].real() + rounding))
-                    space = &one, state = r;
-        done[state] = true;
-        const double length = std::sqrt((*space)[5 * state].real());
+                if (space->part(r) > space->part(most)) most = r;
+        const double length = std::sqrt(space->part(most));
         std::array<Complex, 4> own;
-        for (std::size_t r = 0; r < 4; ++r) out[4 * r + state] = own[r] = (*space)[4 * r + state] / length;
+        for (std::size_t r = 0; r < 4; ++r) out[4 * r + state] = own[r] = space->onto[4 * r + most] / length;
         for (std::size_t r = 0; r < 4; ++r)
-            for (std::size_t c = 0; c < 4; ++c) (*space)[4 * r + c] -= times(own[r], std::conj(own[c]));
+            for (std::size_t c = 0; c < 4; ++c) space->onto[4 * r + c] -= times(own[r], std::conj(own[c]));
     }
     return out;
 }

@@ -51,6 +51,15 @@ void put_all(const std::vector<Piece>& pieces, Pieces& to) {
     for (const Piece& one : pieces) to.put(one, false);
 }
 
+// What a matrix in halves does to a state, as pieces.
+State applied_to(const State& state, const Halves& found) {
+    Pieces made(wires, false);
+    for (std::size_t half = 0; half < 2; ++half) put_all(pieces_of(found.before[half], found.bits[half], made.phase), made);
+    made.put({Piece::block, below(wires), 0, 0, {}, found.left}, false);
+    for (std::size_t half = 0; half < 2; ++half) put_all(pieces_of(found.behind[half], found.bits[half], made.phase), made);
+    return applied(made, state);
+}
+
 }  // namespace
 
 TEST_CASE("a matrix of two wires is its pieces") {
@@ -81,19 +90,34 @@ TEST_CASE("matrices of two wires each that hide zeros are taken off, and are the
         const Mask low = std::array<Mask, 3>{0b0011, 0b0101, 0b1001}[seed % 3];
         Pieces given = between_halves(drawn, low);
         const std::vector<Complex> matrix = naive::matrix_of(given);
-        Halves found = take_halves(matrix, low);
+        const Halves found = take_halves(matrix, low);
         CHECK(found.filled == size);
-        Pieces made(wires, false);
-        for (std::size_t half = 0; half < 2; ++half)
-            put_all(pieces_of(found.before[half], found.bits[half], made.phase), made);
-        Piece block{Piece::block, below(wires), 0, 0, {}, found.left};
-        made.put(std::move(block), false);
-        for (std::size_t half = 0; half < 2; ++half)
-            put_all(pieces_of(found.behind[half], found.bits[half], made.phase), made);
         const State state = drawn.state();
-        CHECK(naive::distance(applied(made, state), naive::multiplied(matrix, state)) < 1e-9);
+        CHECK(naive::distance(applied_to(state, found), naive::multiplied(matrix, state)) < 1e-9);
         CHECK(take_halves(matrix, low == 0b0011 ? 0b0101 : 0b0011).filled > 64);
     }
+}
+
+TEST_CASE("matrices of two wires are taken off where states are in none of what is left for them") {
+    // A conference matrix: each of its states is in three of four others, and in them alike.
+    constexpr std::array<std::array<double, 4>, 4> signs{{{0, 1, 1, 1}, {-1, 0, 1, -1}, {-1, -1, 0, 1}, {-1, 1, -1, 0}}};
+    std::array<std::size_t, 4> order{0, 1, 2, 3};
+    Drawn drawn(1, wires);
+    do {
+        std::vector<Complex> matrix(size * size);
+        for (std::size_t value = 0; value < size; ++value) {
+            const Complex phase = std::polar(1.0, drawn.angle());
+            for (std::size_t row = 0; row < size; ++row)
+                for (std::size_t column = 0; column < size; ++column)
+                    if (row >> 2 == value >> 2 && column >> 2 == value >> 2)
+                        matrix[size * row + column] +=
+                            phase * signs[order[row & 3]][value & 3] * signs[order[column & 3]][value & 3] / 3.0;
+        }
+        const Halves found = take_halves(matrix, 0b0011);
+        CHECK(found.filled == size);
+        const State state = drawn.state();
+        CHECK(naive::distance(applied_to(state, found), naive::multiplied(matrix, state)) < 1e-9);
+    } while (std::next_permutation(order.begin(), order.end()));
 }
 
 TEST_CASE("a block between matrices of two wires is put without those behind it, which are pieces of the cluster") {
