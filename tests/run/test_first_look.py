@@ -274,7 +274,7 @@ def test_clusters_are_planned_in_place_of_as_many_gates(
 
     def more(look: FirstLook, written: WrittenCircuit, of: Times) -> WrittenCircuit | None:
         found = clusters(look, written, of)
-        return found and replace(found, num_gates=found.num_gates if fewer else written.num_gates + 1)
+        return found and replace(found, count=found.count if fewer else lambda: written.num_gates + 1)
 
     monkeypatch.setattr(Look, "_option", told)
     monkeypatch.setattr(FirstLook, "_in_clusters", more)

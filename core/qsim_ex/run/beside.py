@@ -9,7 +9,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Sequence
 from contextvars import copy_context
-from typing import Generic, Self, TypeVar
+from typing import Any, Generic, Self, TypeVar
 
 from qsim_ex.kernels.cpu.pool import executor
 from qsim_ex.kernels.patience import PATIENCE
@@ -99,7 +99,7 @@ class SideThreads:
             self.start(made)
         return made
 
-    def start(self, *pieces: Begun[Made]) -> None:
+    def start(self, *pieces: Begun[Any]) -> None:
         """Let another thread do some pieces one after another, if one is free."""
         if self._free > 0:
             self._free -= 1

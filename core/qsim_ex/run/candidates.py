@@ -161,7 +161,7 @@ class _WithEnd:
                 known.pop(other, None)
             gates.keep(manner)
 
-        return WrittenCircuit(gates.num_gates, gates.rotations, gates.manner, again, partial(self._parts, gates), keep)
+        return WrittenCircuit(gates.count, gates.rotations, gates.manner, again, partial(self._parts, gates), keep)
 
     def _parts(self, gates: WrittenCircuit) -> WrittenParts:
         structure, numbers, last = gates.parts

@@ -29,6 +29,9 @@ from qsim_ex.run.where import Times
 _SWEEP = 20
 """Gates of a sweep, of which most have more: how long a run may take before it is planned."""
 
+_LONGER = 3
+"""How many times as long as planning a circuit clusters may be looked for beside that."""
+
 _LATE = 4
 """The most rotations of a grown state, once all of it is there, that take as long as a pass over it; 2 to 4 of most."""
 
@@ -63,6 +66,8 @@ class _AtFirstSight(NamedTuple):
 class FirstLook(Look):
     """A look within a first run; see `written_out`."""
 
+    _clusters: Begun[None]  # looks for them beside other work
+
     def first(self) -> Option | None:
         """Return what a first run takes, if that is not the circuit as it came.
 
@@ -79,16 +84,18 @@ class FirstLook(Look):
                     return self._as_it_came(times)
             few = self._begun(beside, few=True)
             between = self._begun(beside, few=False, after=None if seen.apart is TakenApart.MATRICES else few)
+            self._clusters = beside.begin(partial(self._look_for_clusters, between, seen.planning), now=False)
+            if seen.apart is TakenApart.GATES and seen.long:
+                beside.start(between.found, self._clusters)  # while few rotations are looked for here
             came = beside.begin(self._came, now=seen.long and seen.apart is not TakenApart.MATRICES)
-            if soon := self._before_it_is_planned(seen, few, between, beside):
+            if soon := self._before_it_is_planned(seen, few, between):
                 return self._taken(soon, first=True)
-            clusters = beside.begin(partial(self._clusters, between, seen.planning), now=False)
             if not seen.long:
                 beside.start(few.ahead, between.ahead)
             elif threads > 1 and seen.promises and (seen.apart is TakenApart.MATRICES or not few.found.result()):
                 between.found.result()  # while another thread plans the circuit
                 beside.start(between.ahead)
-                beside.start(clusters)
+                beside.start(self._clusters)
             times = came.result()
             if not self._looks_on(times):
                 return self._stays()
@@ -101,7 +108,6 @@ class FirstLook(Look):
             if (found := begun.found.result()) is None:
                 return self._stays()
             self._tried.gates = found[0].num_gates
-            clusters.wait()
             best = self._fastest_at_first(begun, times)
             return self._taken(best, first=True) if best else self._as_it_came(times)
 
@@ -117,13 +123,8 @@ class FirstLook(Look):
             planning, short, takes_long, planning >= now.sooner_microseconds * (1 + short), apart, promises
         )
 
-    def _before_it_is_planned(
-        self, seen: _AtFirstSight, few: _Begun, between: _Begun, beside: SideThreads
-    ) -> Option | None:
+    def _before_it_is_planned(self, seen: _AtFirstSight, few: _Begun, between: _Begun) -> Option | None:
         """Return what surely runs sooner than the circuit as it came can be planned and run."""
-        gates = seen.apart is TakenApart.GATES
-        if gates and seen.long:
-            beside.start(between.found)  # while few rotations are looked for here
         found = few.found.result() if seen.long and seen.apart is not TakenApart.MATRICES else None
         if found and is_sooner(found[0], seen.planning):
             soon = few.option.result()
@@ -165,10 +166,10 @@ class FirstLook(Look):
                 return self._in_other_manners(found, option.times, option, self._in_clusters(found[0], option.times))
         return None
 
-    def _clusters(self, between: _Begun, planning: int) -> None:
-        """Look for clusters within some microseconds, and plan what is found, which is kept for who asks for it."""
+    def _look_for_clusters(self, between: _Begun, planning: int) -> None:
+        """Look for clusters beside other work; plan what is found of far fewer gates, which is kept for who asks."""
         if self._where.interprets and (found := between.found.result()):
-            clusters = found[0].again(Manner.CLUSTERS, WritingLimits(within=planning))
+            clusters = found[0].again(Manner.CLUSTERS, WritingLimits(within=_LONGER * planning))
             if clusters and self._is_far_fewer(clusters):
                 self._option(clusters, found[1])
 
@@ -214,6 +215,7 @@ class FirstLook(Look):
         microseconds = 1e6 * times.first * self._bound.count
         if not clusters_pay(self._gates, microseconds):
             return None
+        self._clusters.wait()
         return written.again(Manner.CLUSTERS, WritingLimits(within=int(microseconds)))
 
     def _in_other_manners(

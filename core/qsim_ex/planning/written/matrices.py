@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from qsim_ex.circuit.ops import PLAIN, Entry, Known, Op, Pattern, When, wires_of
+from qsim_ex.circuit.ops import ALWAYS, PLAIN, Entry, Known, Op, Pattern, When, wires_of
 from qsim_ex.planning.form import TOLERANCE
 from qsim_ex.planning.written.rotations import Condition
 
@@ -48,6 +48,8 @@ def classified(entries: Complex) -> tuple[Pattern, Complex]:
 
 
 def _where(conditions: list[Condition]) -> When:
+    if not conditions:
+        return ALWAYS
     mask = value = 0
     for parity, is_one in conditions:
         mask |= parity

@@ -71,13 +71,14 @@ _OF_WHAT_IS_READ = Manner.BETWEEN, Manner.CLUSTERS
 class WrittenCircuit:
     """What is written out of a form: a structure, and how its numbers follow from those of the circuit.
 
-    num_gates: how many there are, about. rotations: those of the form; 0 if it was only read. manner: in which it is
-        written. again: writes the same in another manner; None if the form is more than some limits allow, or has
-        blocks. made: makes the parts of what native code has written, once, when one of them is asked for. keep: lets
-        go of the form, and of what is kept in other manners.
+    count: returns how many gates there are, about; what stands between gates is written when that is asked. rotations:
+        those of the form; 0 if it was only read. manner: in which it is written. again: writes the same in another
+        manner; None if the form is more than some limits allow, or has blocks. made: makes the parts of what native
+        code has written, once, when one of them is asked for. keep: lets go of the form, and of what is kept in other
+        manners.
     """
 
-    num_gates: int
+    count: Callable[[], int] = field(repr=False)
     rotations: int
     manner: Manner
     again: Callable[[Manner, WritingLimits], WrittenCircuit | None] = field(repr=False)
@@ -86,6 +87,11 @@ class WrittenCircuit:
 
     _kept: list[WrittenParts] = field(default_factory=list, init=False, repr=False)
     _lock: Lock = field(default_factory=Lock, init=False, repr=False)
+
+    @property
+    def num_gates(self) -> int:
+        """How many gates there are, about."""
+        return self.count()
 
     @property
     def parts(self) -> WrittenParts:
@@ -171,10 +177,10 @@ class _Gates:
         if made is None:
             return None
         writer = Writer(made, limits.microseconds, manner, limits.within)
-        if not writer.run():
+        if manner is not Manner.BETWEEN and not writer.run():
             return None
         rotations = 0 if made is self._read_only else made.counts()[0]
-        return WrittenCircuit(writer.count(), rotations, manner, self, partial(self._read, writer), self._let_go)
+        return WrittenCircuit(writer.count, rotations, manner, self, partial(self._read, writer), self._let_go)
 
     def _let_go(self, _: Manner) -> None:
         self.form = None

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from threading import Lock
+from typing import NamedTuple, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,22 +28,31 @@ class WrittenParts(NamedTuple):
 
 
 class Writer:
-    """Writes a form in a manner, within limits; made: the form, which stays as long as this does."""
+    """Writes a form in a manner, within limits, once somebody asks for it; it may be asked by several threads.
+
+    made: the form, which stays as long as this does.
+    """
 
     handle = 0  # until there is one: Ctrl-C may come before `__init__` begins
 
     def __init__(self, made: FormInMaking, microseconds: int, manner: int, within: int) -> None:
         self._free = function("writer_free")
         self.made: FormInMaking | None = made
+        self._lock, self._state = Lock(), cast("int | None", None)
         self.handle = function("writer_begin")(made.handle, microseconds, manner, within, CX_RATIO)
 
     def run(self) -> bool:
-        """Write to the end; return whether the frame does not change too often."""
-        return worked(self.handle, "writer") == 0
+        """Write to the end, if that is not done yet; return whether the frame does not change too often."""
+        with self._lock:
+            if self._state is None:
+                self._state = worked(self.handle, "writer")
+                self._count = int(function("writer_count")(self.handle))
+        return self._state == 0
 
     def count(self) -> int:
         """Return how many gates are written."""
-        return int(function("writer_count")(self.handle))
+        self.run()
+        return self._count
 
     def conditions(self) -> list[Condition]:
         """Return the conditions of all gates, in order."""
