@@ -88,9 +88,32 @@ std::vector<WorkOutline> outlines(const std::vector<Piece>& work, std::size_t mo
     return out;
 }
 
+std::vector<WorkOutline> with_diagonals(std::vector<WorkOutline> work) {
+    constexpr std::size_t nobody = ~std::size_t{0};
+    std::size_t mixer[64], kept = 0;  // of each bit
+    std::fill(std::begin(mixer), std::end(mixer), nobody);
+    for (std::size_t k = 0; k < work.size(); ++k) {
+        const WorkOutline piece = work[k];
+        std::size_t same = nobody;
+        if (piece.kind == Kind::diagonal && piece.touched) {
+            same = mixer[lowest(piece.touched)];
+            each(piece.touched, [&](int bit) { same = mixer[bit] == same ? same : nobody; });
+        }
+        if (same != nobody) {
+            work[same].work += piece.work;
+            work[same].joined = static_cast<std::uint16_t>(work[same].joined + piece.weight());
+            continue;
+        }
+        each(piece.mixed.units, [&](int bit) { mixer[bit] = kept; });
+        work[kept++] = piece;
+    }
+    work.erase(work.begin() + static_cast<std::ptrdiff_t>(kept), work.end());
+    return work;
+}
+
 CostEstimate::CostEstimate(const std::vector<Piece>& work, std::size_t looked_at, int num_bits, const Shape& shape,
                            Mask fresh, bool weighed)
-    : shape_(shape), num_bits_(num_bits), fresh_(fresh), work_(outlines(work, looked_at, weighed, true)) {
+    : shape_(shape), num_bits_(num_bits), fresh_(fresh), work_(with_diagonals(outlines(work, looked_at, weighed, true))) {
     for (const WorkOutline& piece : work_) {
         sum_ += piece.work;
         each(piece.mixed.units, [&](int bit) { ++mixing_[bit]; });

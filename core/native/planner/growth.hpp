@@ -77,6 +77,10 @@ class Growth {
 // table.
 std::vector<WorkOutline> outlines(const std::vector<Piece>& work, std::size_t most, bool weighed, bool in_sweeps);
 
+// Returns work in which each diagonal is counted with the piece that was the last to mix all of its bits, if one was: it
+// waits for the same, whatever bits are near, and nothing waits for it that does not wait for that piece.
+std::vector<WorkOutline> with_diagonals(std::vector<WorkOutline> work);
+
 // Predicts plans of some work: schedules without register blocks and coefficients.
 class CostEstimate {
   public:

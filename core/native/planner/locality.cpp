@@ -218,7 +218,8 @@ void Reasons::find(const Pending& pending, Directions near, int capacity, Bound 
             return true;
         }
         if (!(reason == wide)) add(reason, piece.weight(), piece.work);
-        return --left && (pending.scope & ~widely.mixed || free);  // what mixes none of these bits waits for too much
+        left -= std::min(left, std::size_t{1} + piece.joined);
+        return left && (pending.scope & ~widely.mixed || free);  // what mixes none of these bits waits for too much
     });
     runs_ = runs, size_ = size, whole_ = left > 0;
 }

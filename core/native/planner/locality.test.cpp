@@ -31,3 +31,28 @@ TEST_CASE("reasons with no bit near tell those with some bits near") {
         for (std::size_t k = 0; k < std::min(found.size(), expected.size()); ++k) CHECK(found[k] == expected[k]);
     }
 }
+
+TEST_CASE("diagonals that are counted with what mixed their bits last leave all reasons as they were") {
+    constexpr int size = 6;
+    std::size_t fewer = 0;
+    for (unsigned seed = 0; seed < 200; ++seed) {
+        Drawn drawn(seed, size);
+        const std::vector<Piece> work = work_with_cx(drawn, 40);
+        const std::vector<WorkOutline> apart = outlines(work, work.size(), false, true), joined = with_diagonals(apart);
+        const Pending all = Pending::of(apart), fewer_all = Pending::of(joined);
+        fewer += apart.size() - joined.size();
+        const Directions near{drawn.mask() & (unit(size) - 1)};
+        Reasons found, expected;
+        found.find(fewer_all, near, 3);
+        expected.find(all, near, 3);
+        REQUIRE(found.distinct().size() == expected.distinct().size());
+        for (std::size_t k = 0; k < found.distinct().size(); ++k) {
+            const Reasons::Distinct &one = found.distinct()[k], &other = expected.distinct()[k];
+            CHECK((one.missing == other.missing && one.weight == other.weight));
+            CHECK(one.work == doctest::Approx(other.work));
+        }
+        if (fewer_all.size() == found.size() && all.size() == expected.size())
+            CHECK(found.arithmetic(near) == doctest::Approx(expected.arithmetic(near)));
+    }
+    CHECK(fewer > 50);
+}

@@ -59,6 +59,7 @@ struct WorkOutline : Outline {
     std::uint8_t touches[2];  // the lowest and the highest bit; equal if there is one
     std::int8_t mixes[2];     // whether it mixes them: -1, as a mask, or 0
     bool plain = false;       // whether these are all, and the piece runs in a sweep
+    std::uint16_t joined = 0; // the weight of diagonals that wait for the same and are counted with it
 
     WorkOutline(const Outline& piece) : Outline(piece) {
         const int bits[] = {touched ? lowest(touched) : no_bit, touched ? highest(touched) : no_bit};
@@ -68,6 +69,8 @@ struct WorkOutline : Outline {
         }
         plain = count(touched) <= 2 && in_a_sweep();
     }
+
+    int weight() const { return Outline::weight() + joined; }
 };
 
 // One operation on index bits. Its `num_mixed` directions stand at `words` of `PlanContext::words`, then as many parities,
