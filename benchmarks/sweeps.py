@@ -144,7 +144,7 @@ def jobs_of(
         for number, (step, packed) in enumerate(zip(plan.steps, numbers, strict=True)):
             if not isinstance(step, Sweep) or visited_bits(step, n) < n - SMALL:
                 continue
-            cost = step_cost(step, n, precision, plan.shape.block)
+            cost = step_cost(step, n, precision, plan.shape)
             items = sum(len(block.items) for block in step.register_blocks)
             sweep = (
                 replace(step, register_blocks=tuple(RegisterBlock(b.registers, ()) for b in step.register_blocks))

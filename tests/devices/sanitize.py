@@ -19,6 +19,7 @@ sys.path[:0] = [str(HERE.parent.parent / "core"), str(HERE.parent)]
 
 import numpy as np
 from support.cuda.random_sweeps import numbers_of_rows, random_state, random_sweep
+from support.cuda.unmixed_sweeps import unmixed_sweep
 from support.plain_device import PlainDevice
 from support.unitary_circuits import circuit as unitary_circuit
 
@@ -67,17 +68,33 @@ def sweeps(gpu: GpuDevice, dtype: type) -> int:
             (seed, kinds, True) for seed, kinds in enumerate((ANY, TURNS, WITH_CX, WITH_CX, USUAL)) if num_bits > 1
         ]
         for seed, kinds, linear in drawn:
-            sweep, numbers = random_sweep(seed, num_bits, tile, 3, 4, 2, kinds, linear)
-            for compile in ("always", "never"):
-                psi = random_state(seed, num_bits, dtype)
-                want, buffer = psi.astype(np.complex128), gpu.allocate(len(psi), dtype)
-                gpu.write(buffer, 0, psi)
-                prepared = gpu.prepare((sweep,), num_bits, dtype, compile)
-                gpu.run(buffer, num_bits, sweep, numbers, prepared, 1)
-                PLAIN.run(want, num_bits, sweep, numbers, high=1)
-                close(gpu.read(buffer, 0, len(psi)), want, dtype, f"sweep {seed} on {num_bits} bits, {compile}")
-                count += 1
+            count += both(gpu, dtype, seed, num_bits, random_sweep(seed, num_bits, tile, 3, 4, 2, kinds, linear))
+    return count + unmixed(gpu, dtype)
+
+
+def unmixed(gpu: GpuDevice, dtype: type) -> int:
+    """Sweeps that grow by bits which nothing mixes, by both kinds of kernels."""
+    count, tile = 0, gpu.shape(dtype).tile
+    for seed in range(8):
+        kinds, most = (WITH_CX, 5) if seed < 6 else (("block",), 0)
+        drawn = unmixed_sweep(seed, tile + 2, tile, 2, 3, 2, most=most, linear=seed % 2 == 1, kinds=kinds)
+        count += both(gpu, dtype, seed, tile + 2, drawn)
     return count
+
+
+def both(gpu: GpuDevice, dtype: type, seed: int, num_bits: int, drawn: tuple[Sweep, np.ndarray]) -> int:
+    """A sweep by both kinds of kernels; returns how many."""
+    sweep, numbers = drawn
+    kinds = ("always", "never")
+    for compile in kinds:
+        psi = random_state(seed, num_bits, dtype)
+        want, buffer = psi.astype(np.complex128), gpu.allocate(len(psi), dtype)
+        gpu.write(buffer, 0, psi)
+        prepared = gpu.prepare((sweep,), num_bits, dtype, compile)
+        gpu.run(buffer, num_bits, sweep, numbers, prepared, 1)
+        PLAIN.run(want, num_bits, sweep, numbers, high=1)
+        close(gpu.read(buffer, 0, len(psi)), want, dtype, f"sweep {seed} on {num_bits} bits, {compile}")
+    return len(kinds)
 
 
 def tables(gpu: GpuDevice, dtype: type) -> None:

@@ -128,6 +128,7 @@ DRAWN: Mapping[str, tuple[int, ...]] = {
     "loaded_microseconds": (0, 10),
     "past_caches": (1, 100),
     "scale_left": (0, 1),
+    "unmixed_tile": (0, 3, 20),
     "turned_bits": (0, 40),
     "window": (1, 3, 10),
     "looked_at": (0, 1, 4),

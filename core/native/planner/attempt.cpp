@@ -3,9 +3,12 @@
 #include "planner/attempt.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <memory>
 #include <numeric>
+
+#include "planner/tiles/unmixed.hpp"
 
 namespace qx::plan {
 
@@ -136,7 +139,7 @@ double Attempt::time_of(const Step& step) {
         SweepWork found = sweep_work(step, steps, *candidate.context, shape_);
         work = found.work + found.permuted + found.crowded * found.work;
         work += shape_.exchanged * static_cast<double>(step.end - step.begin) + (step.num_bits ? shape_.transposed : 0.0);
-        work *= after;
+        work *= std::ldexp(after, -count_unmixed(step, steps, *candidate.context, shape_));
     } else if (step.type == Step::zero_fill) {
         memory = (all_of_it - before) / 2;
     } else if (step.type == Step::dense_matrix) {

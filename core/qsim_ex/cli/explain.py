@@ -151,7 +151,7 @@ class ExplainReport:
         )
 
     def _cost(self, plan: Plan, step: Step) -> Any:
-        return step_cost(step, plan.num_wires, self.precision, plan.shape.block)
+        return step_cost(step, plan.num_wires, self.precision, plan.shape)
 
 
 def _saved(gates: int, passes: int) -> str:

@@ -54,6 +54,8 @@ class Native:
         last cache, and for 64 MiB at least.
     scale_left: log2 of the most by which rotations that leave their scale to the end of a sweep make amplitudes larger
         or smaller until then.
+    unmixed_tile: the fewest index bits of a tile without those that nothing mixes (`steps.unmixed`): with 9 each thread
+        of a warp has 2^4 amplitudes.
     turned_bits: log2 of the amplitudes of a thread from which on dense blocks of a state alone are taken apart; see
         core/native/planner/blocks/turned.hpp.
 
@@ -110,6 +112,7 @@ class Native:
     slice_microseconds: int = 50_000
     past_caches: int = 0
     scale_left: int = 60
+    unmixed_tile: int = 9
     turned_bits: int = 17
     layer_strings: int = 32
     layers_asked: int = 8

@@ -48,7 +48,7 @@ def explain(
         f"wires on index bits at the start: {_ordering(plan.start)}",
     ]
     for number, step in enumerate(plan.steps, 1):
-        lines += step_lines(number, step, plan.num_wires, precision, plan.shape.block, register_blocks)
+        lines += step_lines(number, step, plan.num_wires, precision, plan.shape, register_blocks)
     lines.append(f"wires on index bits at the end:   {_ordering(plan.end)}")
     if bytes_per_second:
         seconds = total.bytes_moved / bytes_per_second
@@ -79,7 +79,7 @@ class _Levelled:
         self.plan, self.precision, self.rates = plan, precision, rates
         self.register_blocks, self.interprets = register_blocks, interprets
         given = plan.stages, plan.num_wires, plan.levels, precision, rates
-        self.costs = stage_costs(*given, block=plan.shape.block, slowed=plan.shape.slowed)
+        self.costs = stage_costs(*given, shape=plan.shape)
         self.step = 0
 
     def lines(self) -> list[str]:
@@ -174,7 +174,7 @@ class _Levelled:
         )
         for step in stage.steps:
             self.step += 1
-            sizes = self.plan.levels.local, self.precision, self.plan.shape.block
+            sizes = self.plan.levels.local, self.precision, self.plan.shape
             text = step_lines(self.step, step, *sizes, self.register_blocks)
             lines += [f"  {line}" for line in text]
         return lines

@@ -9,6 +9,7 @@ from qsim_ex.circuit.ops import wires_of
 from qsim_ex.display.amounts import human
 from qsim_ex.planning.cost.summary import step_cost
 from qsim_ex.precision import Precision
+from qsim_ex.steps.layout import Shape
 from qsim_ex.steps.step import (
     BasisPermutation,
     DenseMatrix,
@@ -23,11 +24,9 @@ from qsim_ex.steps.step import (
 _MOST_LABELS = 6
 
 
-def step_lines(
-    number: int, step: Step, num_bits: int, precision: Precision, block: float | None, listed: bool
-) -> list[str]:
+def step_lines(number: int, step: Step, num_bits: int, precision: Precision, shape: Shape, listed: bool) -> list[str]:
     """Return a step in lines; listed: with its register blocks."""
-    cost = step_cost(step, num_bits, precision, block)
+    cost = step_cost(step, num_bits, precision, shape)
     size = f"{human(cost.bytes)}, {cost.fma / (1 << num_bits):.1f} multiply-adds per amplitude"
     match step:
         case ZeroFill(fresh):

@@ -57,7 +57,7 @@ def _steps(plan: Plan, precision: Precision) -> Iterator[ChartStep]:
         fresh, motion = stage.fresh, _name(stage.motion) or motion
         for step in stage.steps:
             after = fresh_after(fresh, (step,))
-            cost = step_cost(step, plan.levels.local, precision, plan.shape.block)
+            cost = step_cost(step, plan.levels.local, precision, plan.shape)
             yield _step(step, after, cost.bytes, motion)
             fresh, motion = after, ""
 

@@ -10,11 +10,14 @@ from benchmarks.forms import transpiled
 from benchmarks.gates import Gate
 from qsim_ex import reference
 from qsim_ex.circuit.circuit import Circuit
-from qsim_ex.circuit.ops import Op
+from qsim_ex.circuit.ops import Op, mask_of
+from qsim_ex.devices.gpu.shape import shape_of
 from qsim_ex.planning.planner import make_plan
 from qsim_ex.planning.written.out import Manner, WritingLimits, WrittenCircuit, written_out
-from qsim_ex.steps import Layout, Sweep
-from tools.golden_counts import FAMILIES, MACHINES
+from qsim_ex.precision import SINGLE
+from qsim_ex.steps import Layout, Mix, Plan, Sweep
+from qsim_ex.steps.unmixed import count_unmixed
+from tools.golden_counts import FAMILIES
 
 BASES = (("rz", "sx", "x", "cx"), ("rz", "sx", "x", "cz"), ("r", "cz"), ("rx", "ry", "rz", "rzz"))
 
@@ -94,7 +97,21 @@ def test_nothing_is_written_for_other_states() -> None:
 @pytest.mark.parametrize("name", ["ucc", "clifford"])
 def test_no_sweep_reads_the_full_state(name: str) -> None:
     """All work is done while the state grows; the last sweep, which writes all of it, leaves wires in its lanes."""
+    assert all(isinstance(step, Sweep) and step.fresh for step in plan_of(name).steps)
+
+
+def test_the_last_work_writes_the_full_state() -> None:
+    """Where all amplitudes have an even number of ones, the sweep that does the last work stores zeros beside them."""
+    (*_, before, last) = plan_of("ucc").steps
+    assert isinstance(before, Sweep)
+    assert isinstance(last, Sweep)
+    assert count_unmixed(last) == 1
+    assert any(isinstance(item, Mix) for block in last.register_blocks for item in block.items)
+    assert (last.fresh & ~mask_of(last.tile)) == 0 != before.fresh & ~mask_of(before.tile)
+
+
+def plan_of(name: str) -> Plan:
+    """Return the plan of what is written of a family on 28 wires, for a GPU."""
     circuit = circuit_of(FAMILIES[name](28), 28)
     gates = written(circuit).circuit(circuit.operands).instructions
-    plan = make_plan(gates, 28, Layout.identity(28), MACHINES["gpu single"].shape, (1 << 28) - 1, place=True)  # type: ignore[arg-type]
-    assert all(isinstance(step, Sweep) and step.fresh for step in plan.steps)
+    return make_plan(gates, 28, Layout.identity(28), shape_of(SINGLE, tensor=True), (1 << 28) - 1, place=True)  # type: ignore[arg-type]

@@ -12,6 +12,7 @@ namespace qx::plan {
 
 namespace {
 
+constexpr int small = 2;  // a state with so many dimensions fewer may be swept over once more for the lanes of the last tile
 constexpr int at_once[] = {0, 1, 2, 3, 4, 6};  // the numbers of dimensions by which growing a large state is tried
 
 Vectors joined(const Vectors& one, const Vectors& other) {
@@ -64,7 +65,7 @@ GrowingSpace::GrowingSpace(const FramedWork& work, const Order& order, const Sha
 bool GrowingSpace::advance() {
     Numbers ready, others;
     Span near = tile(ready, others);
-    if (!pending_.empty() && ready.empty()) return false;
+    if (!pending_.empty() && ready.empty() && !std::exchange(brings_, false)) return false;
     pending_.swap(others);
     Vectors spanning = ordered(near, ready);
     visits.push_back({spanning, lanes_, ready, mixed_.vectors});
@@ -112,8 +113,36 @@ Vectors GrowingSpace::ordered(const Span& near, const Numbers& ready) const {
     return span.vectors;
 }
 
-// Fills a tile in which all work runs that is left: it may be the last one, which has wires in its lanes.
+// Whether a tile with these directions may be the last one: then all of the state is there, and wires are in its lanes.
+bool GrowingSpace::is_end(const Span& near) const {
+    return static_cast<int>(lowest_in(near).size()) >= shape_.low && whole(near);
+}
+
+bool GrowingSpace::whole(const Span& near) const {
+    return Span(joined(mixed_.vectors, near.vectors)).size() == every_.size();
+}
+
+// Adds directions of wires until a tile may be the last one, or is full; each time the one that brings most into the lanes.
+Span GrowingSpace::least_end(Span near) const {
+    while (near.size() < shape_.tile && !is_end(near)) {
+        const Span there(joined(mixed_.vectors, near.vectors));
+        const bool lacks_some = there.size() < every_.size();
+        std::size_t most = 0;
+        Mask best = 0;
+        for (int wire : wires_) {
+            const Mask direction = directions_[at(wire)];
+            if ((lacks_some ? there : near).has(direction)) continue;
+            const std::size_t found = lowest_in(Span(joined(near.vectors, {direction}))).size();
+            if (!best || found > most) most = found, best = direction;
+        }
+        if (!near.add(best)) break;
+    }
+    return near;
+}
+
+// Fills a tile in which all work runs that is left: it may be the last one.
 Span GrowingSpace::ended(Span near) const {
+    if (grows_) near = least_end(near);
     if (grows_)
         for (bool there : {false, true})
             for (int wire : wires_)
@@ -128,8 +157,7 @@ Span GrowingSpace::ended(Span near) const {
 void GrowingSpace::leave_room(Span& near, Numbers& ready, Numbers& others) {
     const Span end = ended(near);
     const int lacking = shape_.low - static_cast<int>(lowest_in(end).size());
-    const bool whole = Span(joined(mixed_.vectors, end.vectors)).size() == every_.size();
-    if (left_room_ || lacking <= 0 || !whole || mixed_.size() == every_.size()) return;
+    if (left_room_ || lacking <= 0 || !whole(end) || mixed_.size() == every_.size()) return;
     left_room_ = true;
     const int room = shape_.tile - static_cast<int>(lanes_.size());
     const LinearReasons found = linear_reasons(pending_, work_, order_, Span(lanes_), room);
@@ -143,12 +171,30 @@ void GrowingSpace::leave_room(Span& near, Numbers& ready, Numbers& others) {
     }
 }
 
+// Lets a sweep over the state while it is small bring directions into the lanes that the last tile has anyway, if else
+// another sweep over the full state would follow; returns whether it does.
+bool GrowingSpace::bring_lanes(Span& near, Numbers& ready, Numbers& others) {
+    if (brought_ || !spreads() || mixed_.size() + small > every_.size() || is_end(ended(near))) return false;
+    const Span wanted(choose(linear_reasons(pending_, work_, order_, Span(), shape_.tile), work_, {}, shape_.tile));
+    Numbers some, rest;
+    split(pending_, work_, order_, wanted, some, rest);
+    const Span end = least_end(wanted);
+    Span sooner(lanes_);
+    fill(sooner, common(wanted.vectors, mixed_.vectors), shape_.tile);
+    const bool fits = static_cast<int>(common(sooner.vectors, end.vectors).size()) >= shape_.low;
+    if (!rest.empty() || !is_end(end) || !fits) return false;
+    brought_ = brings_ = true;
+    near = sooner, ready.clear(), others.clear();
+    split(pending_, work_, order_, near, ready, others);
+    return true;
+}
+
 // Returns the next tile, and the work in it.
 Span GrowingSpace::tile(Numbers& ready, Numbers& others) {
     int size = shape_.tile;
     Span near(joined(lanes_, wanted()));
     split(pending_, work_, order_, near, ready, others);
-    if (grows_ && others.empty()) leave_room(near, ready, others);
+    if (grows_ && others.empty() && !bring_lanes(near, ready, others)) leave_room(near, ready, others);
     while (!grows_ && near.size() < size) {
         Vectors lacking = lacks(Span(joined(covered_.vectors, near.vectors)));
         if (lacking.empty()) break;
@@ -206,6 +252,7 @@ Vectors GrowingSpace::next_lanes(const Span& near, const Vectors& tile) {
         wanted.add_all(choose(waits_, work_, {}, size, {&allowed, near.vectors, size - low}));
         if (!wanted.size()) wanted.add_all(choose(waits_, work_, {}, size, {nullptr, near.vectors, size - low}));
         by_odd_rows(near, tile, wanted, order);
+        if (spreads()) wanted = with_room(near, wanted);
     }
     int room = std::min(size - wanted.size(), low);
     Span taken, both = wanted;
@@ -214,6 +261,15 @@ Vectors GrowingSpace::next_lanes(const Span& near, const Vectors& tile) {
     for (Mask direction : joined(order, common(near.vectors, wanted.vectors)))
         if (taken.size() < low && both.has(direction)) taken.add(direction);
     return taken.vectors;
+}
+
+// Returns what the next tile wants near, with what it needs to be the last one, if it may be that, and lanes are among both.
+Span GrowingSpace::with_room(const Span& near, const Span& wanted) const {
+    Numbers ready, others;
+    split(pending_, work_, order_, wanted, ready, others);
+    const Span end = least_end(wanted);
+    const int shared = static_cast<int>(common(near.vectors, end.vectors).size());
+    return others.empty() && is_end(end) && shared + shape_.tile - end.size() >= shape_.low ? end : wanted;
 }
 
 // Puts directions first in which few of the parities are odd that the next tile orients its pairs by.

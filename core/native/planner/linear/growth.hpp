@@ -40,11 +40,18 @@ class GrowingSpace {
     Vectors lacks(const Span& tiles) const;
     std::vector<int> lowest_in(const Span& near) const;
     Vectors ordered(const Span& near, const Numbers& ready) const;
+    // Whether directions that no work mixes cost no arithmetic in the last tile.
+    bool spreads() const { return grows_ && !shape_.in_vectors(); }
+    bool whole(const Span& near) const;
+    bool is_end(const Span& near) const;
+    Span least_end(Span near) const;
     Span ended(Span near) const;
+    bool bring_lanes(Span& near, Numbers& ready, Numbers& others);
     void leave_room(Span& near, Numbers& ready, Numbers& others);
     Span tile(Numbers& ready, Numbers& others);
     Vectors wanted();
     Span larger();
+    Span with_room(const Span& near, const Span& wanted) const;
     Vectors next_lanes(const Span& near, const Vectors& tile);
     void by_odd_rows(const Span& near, const Vectors& tile, const Span& wanted, Vectors& order);
 
@@ -62,7 +69,7 @@ class GrowingSpace {
     Numbers pending_;
     LinearReasons waits_;  // what pending work waits for with nothing near, if there is any
     double passes_ = 0;
-    bool done_ = false, left_room_ = false;
+    bool done_ = false, left_room_ = false, brought_ = false, brings_ = false;
 };
 
 }  // namespace qx::plan

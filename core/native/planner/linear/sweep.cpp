@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "planner/linear/coordinates.hpp"
+#include "planner/tiles/unmixed.hpp"
 
 namespace qx::plan {
 
@@ -91,6 +92,7 @@ double time_of(const StepArrays& steps, const Step& sweep, int num_bits, const S
     double memory = shape.slowed() * (before + amplitudes * share) / (2 * amplitudes);
     memory += sweep.num_loads ? shape.elsewhere * share : 0;
     double blocks = static_cast<double>(sweep.end - sweep.begin);
+    share *= halved(count_unmixed(sweep, steps, context, shape));
     work = work * (amplitudes * share) / amplitudes;
     work +=
         (permuted + shape.item_work * items + shape.exchanged * blocks + (sweep.num_bits ? shape.transposed : 0)) * share;

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "planner/attempt.hpp"
+#include "planner/tiles/unmixed.hpp"
 #include "thresholds/table.hpp"
 
 namespace qx::plan {
@@ -34,7 +35,8 @@ StepCost step_cost(const Step& step, const StepArrays& steps, PlanContext& conte
         exchanged += found.crowded * found.work + found.permuted;
         double before = power(num_bits - count(fresh)),
                after = power(num_bits - count(fresh & ~static_cast<Mask>(step.tile)));
-        return {(before + after) * single, found.work * after, exchanged * after};
+        double computed = after * power(-count_unmixed(step, steps, context, shape));
+        return {(before + after) * single, found.work * computed, exchanged * computed};
     }
     if (step.type == Step::zero_fill) return {(amplitudes - power(num_bits - count(fresh))) * single};
     double passes = 2.0 * amplitudes * single;

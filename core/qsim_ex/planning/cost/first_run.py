@@ -43,7 +43,7 @@ def first_run(
     copied, overlaps: as `summary` takes them.
     """
     given = plan.stages, plan.num_wires, plan.levels, precision, rates
-    costs = stage_costs(*given, block=plan.shape.block, slowed=plan.shape.slowed, interpreted=True)
+    costs = stage_costs(*given, shape=plan.shape, interpreted=True)
     levelled = plan.levels.local < plan.num_wires
     once, gate = (rates.levels, rates.levels_gate) if levelled else (rates.plan, rates.plan_gate)
     if copied is None:

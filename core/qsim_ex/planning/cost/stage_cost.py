@@ -11,7 +11,7 @@ from qsim_ex.planning.cost.exchange_cost import LayerCost, between_hosts, exchan
 from qsim_ex.planning.cost.rates import H200, Rates
 from qsim_ex.planning.cost.step_cost import added, step_cost
 from qsim_ex.precision import SINGLE, Precision
-from qsim_ex.steps.layout import Levels
+from qsim_ex.steps.layout import Levels, Shape
 from qsim_ex.steps.plan import Exchange, Migration, Stage, begins_alike, fresh_after
 
 
@@ -62,15 +62,14 @@ def stage_costs(
     precision: Precision,
     rates: Rates = H200,
     resident: int = 0,
-    block: float | None = None,
+    shape: Shape | None = None,
     *,
-    slowed: float = 1.0,
     interpreted: bool = False,
 ) -> list[StageCost]:
     """Return the cost of every stage of a state of `num_bits` index bits, in order.
 
     resident: how many sub state vectors stay on each device from one pass to the
-    next, and are not copied; 0 where the host holds the whole state. block, slowed: as in `steps.Shape`.
+    next, and are not copied; 0 where the host holds the whole state. shape: as `step_cost` takes it.
     interpreted: whether sweeps run in a GPU's interpreter, as in a first run.
     """
     costs: list[StageCost] = []
@@ -78,8 +77,7 @@ def stage_costs(
         end = stages[group[-1]]
         last = fresh_after(end.fresh, end.steps)
         costs += [
-            _stage(stages[k], num_bits, levels, precision, rates, last, resident, block, slowed, interpreted)
-            for k in group
+            _stage(stages[k], num_bits, levels, precision, rates, last, resident, shape, interpreted) for k in group
         ]
     if begins_alike(stages, num_bits, levels):
         costs[:2] = _alike(costs[0], costs[1], len(stages[0].steps), levels, rates)
@@ -115,8 +113,7 @@ def _stage(
     rates: Rates,
     last: int,
     resident: int,
-    block: float | None,
-    slowed: float,
+    shape: Shape | None,
     interpreted: bool,
 ) -> StageCost:
     on_devices, parts = levels.local + levels.peers, num_bits - levels.ranks
@@ -126,11 +123,12 @@ def _stage(
     ranks = 1 << not_fresh(rank_bits, stage.fresh)
     each_rank = 1 << not_fresh(device_bits, stage.fresh)
     devices = ranks * each_rank
-    each = [step_cost(step, levels.local, precision, block, interpreted=interpreted) for step in stage.steps]
+    each = [step_cost(step, levels.local, precision, shape, interpreted=interpreted) for step in stage.steps]
     halvings = log2(precision.storage.real_bytes / SINGLE.storage.real_bytes)
     rate, seen = rates.fma * rates.double**halvings, rates.seen
     if interpreted:
         rate, seen = rates.interpreted * 0.5 ** (halvings / 2), rates.interpreted_seen
+    slowed = shape.slowed if shape else 1.0
     cost: dict[str, Any] = {
         "memory": windows * devices * added(step.bytes for step in each),
         "fma": windows * devices * added(step.fma for step in each),

@@ -9,7 +9,7 @@ from typing import assert_never
 from qsim_ex.circuit.ops import mask_of, pattern
 from qsim_ex.planning.cost.pattern_work import diagonal_work, mix_work
 from qsim_ex.precision import Precision
-from qsim_ex.steps.layout import BLOCK_BITS
+from qsim_ex.steps.layout import BLOCK_BITS, Shape
 from qsim_ex.steps.step import (
     BasisPermutation,
     DenseMatrix,
@@ -22,6 +22,7 @@ from qsim_ex.steps.step import (
     Sweep,
     ZeroFill,
 )
+from qsim_ex.steps.unmixed import count_unmixed
 
 DENSE_BLOCK = 0.72
 """The interpreter's cost of a matrix on tensor cores, as a share of `Shape.block`, besides its register block."""
@@ -126,12 +127,14 @@ def exchange_work(sweep: Sweep, precision: Precision) -> float:
 
 
 def step_cost(
-    step: Step, num_bits: int, precision: Precision, block: float | None = None, *, interpreted: bool = False
+    step: Step, num_bits: int, precision: Precision, shape: Shape | None = None, *, interpreted: bool = False
 ) -> Cost:
     """Return the cost of a step on a state of 2^num_bits amplitudes of a precision.
 
-    block: see `steps.Shape`. interpreted: whether sweeps run in a GPU's interpreter.
+    shape: the shape of the plan, without which no matrix costs less than its arithmetic, and no bit of a tile is left
+        out. interpreted: whether sweeps run in a GPU's interpreter.
     """
+    block = shape.block if shape else None
     amplitudes = float(1 << num_bits)
     bytes_each = precision.storage.bytes
     passes = 2.0 * amplitudes * bytes_each  # one read and one write
@@ -145,7 +148,9 @@ def step_cost(
                 exchanged = interpreted_work(step, block) - work
             before = amplitudes / (1 << fresh.bit_count())
             after = amplitudes / (1 << (fresh & ~mask_of(tile)).bit_count())
-            return Cost((before + after) * bytes_each, work * after, exchanged * after)
+            leaves_out = shape is not None and not shape.in_vectors and not interpreted
+            computed = after / (1 << count_unmixed(step)) if leaves_out else after
+            return Cost((before + after) * bytes_each, work * computed, exchanged * computed)
         case ZeroFill(fresh):
             return Cost((amplitudes - amplitudes / (1 << fresh.bit_count())) * bytes_each)
         case DenseMatrix(bits, _, when):

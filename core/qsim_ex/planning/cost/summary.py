@@ -96,7 +96,7 @@ def summary(
     the next; None if no slice stays. overlaps: whether one window is copied while another one is worked on.
     """
     given = plan.stages, plan.num_wires, plan.levels, precision, rates
-    costs = stage_costs(*given, block=plan.shape.block, slowed=plan.shape.slowed)
+    costs = stage_costs(*given, shape=plan.shape)
     bytes_host = int(sum(cost.host_in + cost.host_out for cost in costs))
     time = seconds(plan.stages, costs)
     if copied is not None:

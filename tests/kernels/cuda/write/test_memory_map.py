@@ -23,6 +23,7 @@ from qsim_ex.kernels.cuda.write.tensor import arrange
 from qsim_ex.precision import BY_DTYPE, PRECISIONS, SINGLE
 from qsim_ex.steps import Mix, RegisterBlock, Slot, Sweep
 from qsim_ex.steps.algebra import units
+from qsim_ex.steps.unmixed import widened
 
 DTYPES = [np.complex64, np.complex128]
 BLOCKS = ("block", "block", "mix", "diagonal", "permute")
@@ -154,7 +155,7 @@ def test_dense_blocks_that_store(dtype, when):
         sweep = replace(sweep, register_blocks=(RegisterBlock(tuple(sorted(near)), (mix,)),), numbers=256)
         text = emit(sweep, BY_DTYPE[np.dtype(dtype)], tensor=True).source
         paired += "&state[there ^" in text
-        assert when.mask or re.search(r"state\[there [+^] 0x[0-9a-f]+\] = [c{]", text)
+        assert when.mask or widened(sweep).beside or re.search(r"state\[there [+^] 0x[0-9a-f]+\] = [c{]", text)
         cases.append((seed, 13, sweep, (rng.normal(size=256) + 1j * rng.normal(size=256)) / 6, seed % 2))
     assert (paired > 3) == (dtype == np.complex64 and not when.mask)
     check(cases, dtype, tensor=True)

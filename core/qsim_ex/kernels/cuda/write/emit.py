@@ -36,7 +36,9 @@ from qsim_ex.kernels.cuda.write.tensor import SMALLEST_TILE, dense_block, parted
 from qsim_ex.kernels.cuda.write.tensor import functions as tensor_functions
 from qsim_ex.kernels.cuda.write.words import spread
 from qsim_ex.precision import SINGLE, Precision
+from qsim_ex.steps.algebra import Map
 from qsim_ex.steps.step import Item, Sweep
+from qsim_ex.steps.unmixed import widened
 
 ROOM = 32_764
 """The bytes that a kernel may take by value from CUDA 12.1 on."""
@@ -61,7 +63,8 @@ def emit(sweep: Sweep, precision: Precision, room: int = ROOM, *, tensor: bool =
 
     room: the bytes that a kernel may take by value. tensor: whether dense blocks run on the tensor cores.
     """
-    arranged = places(parted(sweep) if tensor else sweep, precision)
+    sweep, beside = widened(sweep)
+    arranged = places(parted(sweep, stores=not beside) if tensor else sweep, precision)
     pairs = sum(is_pair(item) for block in sweep.register_blocks for item in block.items)
     body = _written(sweep, precision, arranged, tensor, pivoted=pairs in USEFUL)
     if body.pivots and not fits(body, room):
@@ -70,7 +73,7 @@ def emit(sweep: Sweep, precision: Precision, room: int = ROOM, *, tensor: bool =
     values = np.array(body.values if by_value else [], dtype=np.int64)
     before = [] if by_value else _padded(body.values)
     threads = 1 << len(arranged[0].threads)
-    text = _text(sweep, precision, body, arranged, threads, SingleFrame(len(values), len(before)))
+    text = _text(sweep, precision, body, arranged, threads, SingleFrame(len(values), len(before)), beside)
     table = np.array(before + body.table, dtype=np.int64)
     return Kernel(text, threads, skipped_bits(sweep), values, table, _records(body))
 
@@ -163,8 +166,9 @@ def _text(
     arranged: tuple[RegisterLayout, ...],
     threads: int,
     frame: Frame,
+    beside: Map = (),
 ) -> str:
-    """Put the parts of the source together."""
+    """Put the parts of the source together; beside: as in `Moves`."""
     storage = precision.storage
     head = [
         f"// A sweep over tiles of index bits {' '.join(map(str, sweep.tile)) or '(none)'}, {storage.dtype.name}.",
@@ -203,7 +207,7 @@ def _text(
         ]
         if number == 0 and not read.stays:
             kernel += [f"        {line}" for line in read.place("origin", place.threads, fixed=not any(block.first))]
-        moves = Moves(sweep, block, body.slots, frame.live, read, written)
+        moves = Moves(sweep, block, body.slots, frame.live, read, written, beside=beside)
         kernel += [f"        {line}" for line in (moves.load() if number == 0 else moves.fetch())]
         if number == last and moves.moved:
             kernel += [f"        {line}" for line in written.place("there", place.threads, fixed=not any(block.last))]

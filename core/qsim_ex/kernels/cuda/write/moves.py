@@ -10,6 +10,7 @@ from qsim_ex.kernels.cuda.write.memory_map import MemoryMap
 from qsim_ex.kernels.cuda.write.register_layout import RegisterLayout
 from qsim_ex.kernels.cuda.write.slots import TileSlots
 from qsim_ex.kernels.cuda.write.words import selection
+from qsim_ex.steps.algebra import Map
 from qsim_ex.steps.step import Sweep
 
 
@@ -21,6 +22,7 @@ class Moves:
     read, written: the maps by which the sweep is loaded and stored.
     parts: what a register holds of each state, as the end of its name, with the name of that state's memory.
     dropped: mask of bits of the tile at whose 1 nothing is stored.
+    beside: zeros are stored at all sums of these from an amplitude; see `steps.unmixed`.
     """
 
     sweep: Sweep
@@ -31,6 +33,7 @@ class Moves:
     written: MemoryMap
     parts: Sequence[tuple[str, str]] = (("", "state"),)
     dropped: int = 0
+    beside: Map = ()
 
     @property
     def place(self) -> RegisterLayout:
@@ -67,6 +70,8 @@ class Moves:
         start = f"{'there' if self.moved else 'here'} {self.written.joined} {{:#x}}"
         to = f"{{}}[{start}] = a{{}}{{}};"
         lines = self._flipped("there", self.block.last, self._steps(self.written))
+        if self.beside:
+            return lines + self._stored_beside(names)
         moved = [*self.block.last, *[0] * len(self.place.registers)]
         lost = [self.dropped >> self.sweep.tile[p] & 1 for p in self.place.registers]
         kept = sum(1 << k for k, one in enumerate(lost) if one and not moved[k])
@@ -79,6 +84,25 @@ class Moves:
             ]
         conditions = [*(["live"] if self.live else []), *([f"!(t & {threads:#x})"] if threads else [])]
         return [f"if ({' && '.join(conditions)}) {{", *[f"    {line}" for line in lines], "}"] if conditions else lines
+
+    def _stored_beside(self, names: list[int]) -> list[str]:
+        """Return the stores of all amplitudes with zeros beside them, as pairs where these are neighbours in memory."""
+        start, sums = "there" if self.moved else "here", [0]
+        pair = self.slots.precision.storage.cuda.stored_pair
+        for column in self.beside:
+            sums += [place ^ column for place in sums]
+        places = [*zip(names, self.written.registers(self.place.registers), strict=True)]
+        if pair is None or 1 not in sums:
+            stores = [(at ^ more, f"a{name}" if not more else "none") for name, at in places for more in sums]
+            return ["const amp none = {0, 0};", *(f"state[{start} ^ {at:#x}] = {what};" for at, what in stores)]
+        lines = [f"{pair}* const pairs = ({pair}*)state;", f"const u64 odd = {start} & 1, both = {start} >> 1;"]
+        for name, at in places:
+            halves = [
+                f"{test} ? a{name}.{part} : 0" for test in ("!odd", "odd")[:: -1 if at & 1 else 1] for part in "xy"
+            ]
+            stores = [(at ^ more, ", ".join(halves) if more < 2 else "0, 0, 0, 0") for more in sums if not more & 1]
+            lines += [f"pairs[both ^ {at >> 1:#x}] = {{{what}}};" for at, what in stores]
+        return lines
 
     def fetch(self) -> list[str]:
         """Return the lines that take amplitudes from the tile in shared memory."""

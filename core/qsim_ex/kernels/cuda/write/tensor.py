@@ -54,10 +54,10 @@ def dense_block(block: RegisterBlock) -> Mix | None:
     return item if isinstance(item, Mix) and _is_block(item) else None
 
 
-def parted(sweep: Sweep) -> Sweep:
+def parted(sweep: Sweep, *, stores: bool = True) -> Sweep:
     """Return the sweep with register blocks of their own for the tensor cores, the first register block not being one.
 
-    Nor is the last one if it has a condition.
+    Nor is the last one if it has a condition. stores: whether it may be the last one else.
     Their register blocks' other items go before and behind them; diagonals go to register blocks that exist anyway.
     """
     if len(sweep.tile) < SMALLEST_TILE or not any(any(map(_is_block, block.items)) for block in sweep.register_blocks):
@@ -79,7 +79,7 @@ def parted(sweep: Sweep) -> Sweep:
     if dense_block(register_blocks[0]):
         register_blocks.insert(0, RegisterBlock((), ()))
     last = dense_block(register_blocks[-1])
-    if last and last.when.mask:
+    if last and (last.when.mask or not stores):
         register_blocks.append(RegisterBlock((), ()))
     return replace(sweep, register_blocks=tuple(register_blocks))
 
