@@ -28,7 +28,7 @@ from benchmarks.first_drawn import structure
 from benchmarks.forms import transpiled
 from qsim_ex import Circuit, CircuitBuilder, Simulator
 from qsim_ex.circuit.structure import Structure
-from qsim_ex.planning.written.out import Manner, WrittenCircuit
+from qsim_ex.planning.written.out import Manner, WritingLimits, WrittenCircuit, _Gates
 from qsim_ex.reference import simulate
 from qsim_ex.run import beside, candidates, first_look, looks, tried
 from qsim_ex.run.first_look import FirstLook
@@ -309,3 +309,23 @@ def test_rotations_that_no_wire_is_free_for_take_their_time(
     hold(**EAGER | FEW_ROTATIONS, few_percent=0)
     of_manners(Times(1e-3, 1e-3), {Manner.GROWN: Times(1e-4, 1e-4)}, monkeypatch)
     assert manner_of(OfHypotheticalGpu(made, threads=1)) is taken
+
+
+@pytest.mark.parametrize(("planned", "asked"), [(1, True), (30, False)])
+def test_a_state_that_grows_is_not_written_of_more_rotations_than_are_few(
+    planned: int, asked: bool, hold: Hold, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where a form is known to have more rotations than pay within a run, nobody writes it to find that out again."""
+    made, manners, write = gates("hubbard", FEW_WIRES), list[Manner](), _Gates.__call__
+
+    def told(of: _Gates, manner: Manner, limits: WritingLimits) -> WrittenCircuit | None:
+        manners.append(manner)
+        return write(of, manner, limits)
+
+    monkeypatch.setattr(_Gates, "__call__", told)
+    rotations = {"gates_of_a_rotation": 0, "written_rotations": 0}
+    hold(**EAGER | rotations | {"planned_microseconds": planned}, whole_percent=0)
+    of_manners(Times(1e-3, 1e-3), {Manner.BETWEEN: Times(1e-4, 1e-4)}, monkeypatch)
+    assert manner_of(OfHypotheticalGpu(made, threads=1)) is Manner.BETWEEN
+    assert manners[:2] == [Manner.GROWN, Manner.BETWEEN]
+    assert (Manner.GROWN in manners[2:]) == asked

@@ -17,6 +17,7 @@ from qsim_ex.run.tried import (
     TakenApart,
     affordable,
     clusters_pay,
+    few_rotations,
     fewest,
     is_sooner,
     pays,
@@ -67,6 +68,7 @@ class FirstLook(Look):
     """A look within a first run; see `written_out`."""
 
     _clusters: Begun[None]  # looks for them beside other work
+    _more_than = 0  # how many rotations the form has more than, as far as is known
 
     def first(self) -> Option | None:
         """Return what a first run takes, if that is not the circuit as it came.
@@ -87,21 +89,20 @@ class FirstLook(Look):
             self._clusters = beside.begin(partial(self._look_for_clusters, between, seen.planning), now=False)
             if seen.apart is TakenApart.GATES and seen.long:
                 beside.start(between.found, self._clusters)  # while few rotations are looked for here
-            came = beside.begin(self._came, now=seen.long and seen.apart is not TakenApart.MATRICES)
+            came = beside.begin(self._came, now=seen.long and seen.apart is TakenApart.NOTHING)
             if soon := self._before_it_is_planned(seen, few, between):
                 return self._taken(soon, first=True)
             if not seen.long:
                 beside.start(few.ahead, between.ahead)
-            elif threads > 1 and seen.promises and (seen.apart is TakenApart.MATRICES or not few.found.result()):
-                between.found.result()  # while another thread plans the circuit
-                beside.start(between.ahead)
+            elif threads > 1 and seen.promises and (seen.apart is TakenApart.MATRICES or not self._few(few)):
+                beside.start(between.ahead)  # while the circuit is planned
                 beside.start(self._clusters)
             times = came.result()
             if not self._looks_on(times):
                 return self._stays()
             if self._tried.short or self._worth(times) < thresholds.now.worth_percent:
                 return self._as_it_came(times)
-            found = few.found.result() if seen.apart is not TakenApart.MATRICES else None
+            found = self._few(few) if seen.apart is not TakenApart.MATRICES else None
             begun = few if found and self._pays(found[0], times.first) else between
             if begun is between and not self._promises(times):
                 return self._as_it_came(times)
@@ -125,13 +126,22 @@ class FirstLook(Look):
 
     def _before_it_is_planned(self, seen: _AtFirstSight, few: _Begun, between: _Begun) -> Option | None:
         """Return what surely runs sooner than the circuit as it came can be planned and run."""
-        found = few.found.result() if seen.long and seen.apart is not TakenApart.MATRICES else None
+        found = self._few(few) if seen.long and seen.apart is not TakenApart.MATRICES else None
         if found and is_sooner(found[0], seen.planning):
             soon = few.option.result()
             if soon and 1e6 * soon.times.first * self._bound.count <= seen.planning:
                 return soon
         read = [between] * (seen.apart is not TakenApart.NOTHING) + [few] * bool(found and not seen.short)
         return self._of_far_fewer(read)
+
+    def _few(self, few: _Begun) -> tuple[WrittenCircuit, str] | None:
+        """Return what is written of few rotations; None if there are more."""
+        found = few.found.result()
+        if found is None:
+            self._more_than = fewest(
+                most_rotations(self._structure), few_rotations(self._gates, self._structure.num_qubits)
+            )
+        return found
 
     def _as_it_came(self, times: Times) -> Option | None:
         """Keep how long this run takes as it came, and return None; others are looked for when it comes again."""
@@ -231,6 +241,8 @@ class FirstLook(Look):
             affordable(1e6 * least * self._bound.count),
             self._structure.num_qubits + int(_LATE * least / self._where.one_pass),
         )
+        if fewest(most, self._more_than) == most and self._more_than:
+            most = 0  # so few have been looked for
         limits = WritingLimits(most, int(1e6 * times.later))
         for manner in Manner.CLUSTERS, Manner.GROWN:
             other = clusters if manner is Manner.CLUSTERS else written.again(manner, limits) if most else None
