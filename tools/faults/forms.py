@@ -48,8 +48,8 @@ FAULTS = {
     ),
     "a wire that is not touched": Fault(
         "clusters/pieces.cpp",
-        "piece.values = piece.wires;\n    }\n    untouched_ &= ~piece.wires;",
-        "piece.values = piece.wires;\n    }",
+        "put_ones(piece);\n    untouched_ &= ~piece.wires;",
+        "put_ones(piece);",
     ),
     # ends
     "an end without a quarter turn": Fault(
@@ -77,6 +77,20 @@ FAULTS = {
     ),
     "a known one's value": Fault(
         "clusters/pieces.cpp", "if (piece.kind == Piece::parity && is_one) piece.angle = -piece.angle;", ""
+    ),
+    "a flip that a phase does not know": Fault("clusters/pieces.cpp", "else piece.values ^= unit(wire);", ""),
+    "the other phase of two wires": Fault(
+        "clusters/pieces.cpp", "piece.values |= unit(wire), piece.angle = -piece.angle;", "piece.values |= unit(wire);"
+    ),
+    "the other value of a control": Fault(
+        "clusters/blocks/controlled.cpp",
+        "piece.values = own.value ? piece.control : 0;",
+        "piece.values = piece.control;",
+    ),
+    "a turn that a swap under a control undoes": Fault(
+        "clusters/pieces.cpp",
+        "before = adjoint(turn) * before, carried(wire) = turn;",
+        "before = adjoint(turn) * before;",
     ),
     # few rotations
     "axes the wrong way round": Fault("layers.cpp", "if (last.negative) std::swap(axes[0], axes[1]);", ""),

@@ -48,7 +48,7 @@ FAULTS = {
     "a small entry that is taken for 0": _fault("trial.cpp", "near = 1e-9;", "near = 0.3;"),
     # eighth turns
     "a phase that undoes its equal": _fault(
-        "eighths.cpp",
+        "controls/eighths.cpp",
         "(eighths(one_of[k]) + eighths(other_of[k])) % turn",
         "(eighths(one_of[k]) - eighths(other_of[k])) % turn",
     ),

@@ -8,6 +8,7 @@
 #include <numbers>
 
 #include "planner/form/clusters/blocks/block.hpp"
+#include "planner/form/clusters/blocks/controlled.hpp"
 #include "planner/form/clusters/controlled_turns.hpp"
 #include "planner/form/clusters/pair.hpp"
 #include "planner/form/clusters/piece_order.hpp"
@@ -25,19 +26,20 @@ constexpr double pi = std::numbers::pi;
 // so far, for each piece that was read; and more where something is found.
 struct Pass {
     int wires;
-    bool blocks;
+    enum { phases, blocks, controlled } looks_for;
     std::size_t work;
     double least;  // how many pieces have to make one
 };
 constexpr double many = 2;  // passes in which fewer make one come last, where much was found
-constexpr std::array<Pass, 8> passes{{{4, true, 0, many},
-                                      {2, false, 250, many},
-                                      {3, true, 0, many},
-                                      {8, false, 200, many},
-                                      {3, false, 100, many},
-                                      {4, false, 250, many},
-                                      {4, false, 250, 1.4},
-                                      {2, false, 100, 1.4}}};
+constexpr std::array<Pass, 9> passes{{{4, Pass::blocks, 0, many},
+                                      {2, Pass::phases, 250, many},
+                                      {3, Pass::blocks, 0, many},
+                                      {8, Pass::phases, 200, many},
+                                      {3, Pass::phases, 100, many},
+                                      {4, Pass::phases, 250, many},
+                                      {4, Pass::phases, 250, 1.4},
+                                      {3, Pass::controlled, 250, 1},
+                                      {2, Pass::phases, 100, 1.4}}};
 constexpr std::size_t on_many_wires = 4, last_of_many = 6;  // the numbers of passes
 constexpr std::size_t work_at_first = 100'000, work_for_found = 10'000;
 constexpr std::size_t work_around = 200;     // entries around phases, for each piece that was read
@@ -87,7 +89,9 @@ bool Clusters::worthwhile(Int percent) const {
     if (gave_up_) return false;
     std::size_t found = paired_ + made_.nothing;
     for (const Piece& piece : made_.all)
-        if (piece.kind == Piece::block || (piece.kind == Piece::where && count(piece.wires) > 2)) found += piece.parts;
+        if (piece.kind == Piece::block || piece.kind == Piece::controlled ||
+            (piece.kind == Piece::where && count(piece.wires) > 2))
+            found += piece.parts;
     percent = std::max(percent, static_cast<Int>(100 * found / std::max<std::size_t>(1, read_)));
     return percent >= thresholds.clustered_percent;
 }
@@ -104,9 +108,9 @@ bool Clusters::advance() {
     if (pass_ == last_of_many)
         made_ = without_computing(std::move(made_), work_at_first + work_around * read_, work_, parts_);
     if (pass_ == passes.size()) return false;
-    if (passes[pass_].least < many && !worthwhile()) pass_ = passes.size() - 1;  // two CX may be a turn under a control yet
+    if (passes[pass_].least < many && !worthwhile()) pass_ = std::max(pass_, passes.size() - 2);
     if (pass_ == on_many_wires && (!is_tired() || worthwhile())) ++pass_;  // else Toffolis are all that is found in time
-    if (++pass_ == passes.size()) made_ = without_controls(std::move(made_), form_.on_zeros(), paired_);
+    if (++pass_ == passes.size() - 1) made_ = without_controls(std::move(made_), form_.on_zeros(), paired_);
     begin_pass();
     return true;
 }
@@ -187,7 +191,7 @@ void Clusters::add(Piece piece) {
             return open_.back().pieces.push_back(behind_turns(std::move(piece)));
         }
         if (count(wires) > passes[pass_ - 1].wires ||
-            number > (passes[pass_ - 1].blocks ? most_of_block : most_of_cluster)) {
+            number > (passes[pass_ - 1].looks_for == Pass::blocks ? most_of_block : most_of_cluster)) {
             cut(longest);
             continue;
         }
@@ -233,14 +237,15 @@ void Clusters::cut(std::size_t cluster) {
     Cluster own = std::move(open_[cluster]);
     open_.erase(open_.begin() + static_cast<std::ptrdiff_t>(cluster));
     std::size_t done = own.pieces.size(), alone = 0;
-    if (passes[pass_ - 1].blocks)
+    if (passes[pass_ - 1].looks_for == Pass::controlled && !is_tired()) done = alone = put_controlled(own, made_, work_);
+    if (passes[pass_ - 1].looks_for == Pass::blocks)
         if (const std::size_t put = put_block(own, passes[pass_ - 1].wires, made_, work_)) done = alone = put;
     if (passes[pass_ - 1].wires == 2)
-        if (const std::optional<Weyl> pair = find_pair(own, work_)) {
+        if (own.is_rest |= pass_ < passes.size(); const std::optional<Weyl> pair = find_pair(own, work_)) {
             for (const Piece& piece : own.pieces) paired_ += piece.parts;
             return put_pair(own, *pair, made_);
         }
-    if (!passes[pass_ - 1].blocks && !is_tired() && done > 1) {
+    if (passes[pass_ - 1].looks_for == Pass::phases && !is_tired() && done > 1) {
         if (const Beginning found = find_phases(own, done, passes[pass_ - 1].least, alone, work_); found.pieces) {
             put_phases(own, found, made_);
             if (passes[pass_ - 1].wires == 2)

@@ -35,12 +35,27 @@ inline State multiplied(const std::vector<Complex>& matrix, const State& to) {
     return out;
 }
 
+// Lets a matrix of the wires that are no control act where that has its value.
+inline State multiplied_where(const Piece& piece, const State& to) {
+    const Mask mixed = piece.wires & ~piece.control;
+    const auto own = [&](std::size_t k) { return (k >> lowest(mixed) & 1) | (k >> highest(mixed) & 1) << 1; };
+    State out(to.size());
+    for (std::size_t row = 0; row < to.size(); ++row) {
+        if ((row & piece.control) != piece.values) out[row] = to[row];
+        else
+            for (std::size_t k = 0; k < to.size(); ++k)
+                if (!((row ^ k) & ~mixed)) out[row] += piece.entries[4 * own(row) + own(k)] * to[k];
+    }
+    return out;
+}
+
 // Lets pieces act; blocks are on all wires.
 inline State applied(Pieces& of, State to) {
     for (const Piece& piece : of.all) {
         each(piece.wires, [&](int wire) { to = turned(to, wire, piece.turn_of(wire)); });
         if (piece.kind == Piece::where) to = with_phase(to, piece.wires, piece.values, piece.angle);
         else if (piece.kind == Piece::block) to = multiplied(piece.entries, to);
+        else if (piece.kind == Piece::controlled) to = multiplied_where(piece, to);
         else to = rotated({0, piece.wires}, piece.angle, to);
     }
     for (int wire = 0; wire < static_cast<int>(of.carried().size()); ++wire) to = turned(to, wire, of.carried(wire));

@@ -26,9 +26,22 @@ Matrix2 to_z(bool x, bool z) {
     return z ? h * phase2(-pi / 2) : h;
 }
 
-void Pieces::put(Piece piece, bool uses_zeros) {
+std::size_t take_flips(std::vector<Complex>& entries, std::size_t size) {
+    std::size_t best = 0, most = 0;
+    for (std::size_t flips = 0; flips < size; ++flips) {
+        std::size_t filled = 0;
+        for (std::size_t k = 0; k < size; ++k) filled += size_of(entries[size * (k ^ flips) + k]) > rounding;
+        if (filled > most) best = flips, most = filled;
+    }
+    for (std::size_t k = 0; best && k < entries.size(); ++k)
+        if (const std::size_t other = k ^ size * best; k < other) std::swap(entries[k], entries[other]);
+    return best;
+}
+
+void Pieces::put(Piece piece, bool settles) {
     if (piece.kind == Piece::block) return put_block(std::move(piece));
     if (piece.kind == Piece::pair) return put_pair(std::move(piece));
+    if (piece.kind == Piece::controlled) return put_controlled(std::move(piece));
     if (piece.kind == Piece::swap) return put_swap(std::move(piece));
     if (piece.kind == Piece::turn) {
         Matrix2& own = carried(lowest(piece.wires));
@@ -43,24 +56,41 @@ void Pieces::put(Piece piece, bool uses_zeros) {
         untouched_ &= ~piece.wires;
         return all.push_back(std::move(piece));
     }
-    if (uses_zeros && put_on_zeros(piece)) return;
+    if (settles && zeros_ && put_on_zeros(piece)) return;
     std::size_t place = 0;
     bool turns = false;
     each(piece.wires, [&](int wire) {
         Matrix2& before = piece.before[place++];
         before = before * carried(wire);
         carried(wire) = split_phases(before);
+        if (settles && std::abs(before[0]) < rounding) {  // X, which passes a phase of the other value
+            carried(wire) = carried(wire) * operator_matrix(true, false), before = identity2;
+            if (piece.kind == Piece::parity) piece.angle = -piece.angle;
+            else piece.values ^= unit(wire);
+        }
         turns = turns || !is_identity(before);
     });
     const bool is_cz = std::fabs(std::remainder(piece.angle - pi / 2, pi)) < rounding;
-    if (piece.kind == Piece::parity && count(piece.wires) == 2 && (is_cz || (uses_zeros && turns))) {
-        each(piece.wires, [&](int wire) { carried(wire) = phase2(piece.angle) * carried(wire); });
+    if (piece.kind == Piece::parity && count(piece.wires) == 2 && (is_cz || (settles && turns))) {
+        each(piece.wires, [&](int wire) { carried(wire) = carried(wire) * phase2(piece.angle); });
         phase -= piece.angle / 2;
         piece.kind = Piece::where, piece.angle = is_cz ? pi : std::remainder(-2 * piece.angle, 2 * pi),
         piece.values = piece.wires;
     }
+    if (settles && piece.kind == Piece::where && count(piece.wires) == 2) put_ones(piece);
     untouched_ &= ~piece.wires;
     all.push_back(std::move(piece));
+}
+
+// Makes a phase of two wires one where both are 1; the phases of one wire that are left pass it.
+void Pieces::put_ones(Piece& piece) {
+    each(piece.wires, [&](int wire) {
+        if (piece.values >> wire & 1) return;
+        const int other = lowest(piece.wires & ~unit(wire));
+        const Complex by = std::polar(1.0, piece.angle);
+        carried(other) = carried(other) * (piece.values >> other & 1 ? Matrix2{1, 0, 0, by} : Matrix2{by, 0, 0, 1});
+        piece.values |= unit(wire), piece.angle = -piece.angle;
+    });
 }
 
 // Takes wires that are known to be 0 or 1 off a piece; returns whether nothing is left, but for turns.
@@ -114,6 +144,56 @@ void Pieces::put_pair(Piece piece) {
     all.push_back(std::move(piece));
 }
 
+namespace {
+
+// Whether a matrix of two wires is a sum of the identity and a swap.
+bool is_any_swap(const std::vector<Complex>& of) {
+    bool out = std::abs(of[0] - of[15]) < rounding;
+    for (std::size_t k = 0; k < 16; ++k) {
+        const std::size_t row = k >> 2, column = k & 3;
+        if (count(row) != count(column)) out = out && std::abs(of[k]) < rounding;
+    }
+    return out && std::abs(of[5] - of[10]) < rounding && std::abs(of[6] - of[9]) < rounding &&
+           std::abs(of[5] + of[6] - of[0]) < rounding;
+}
+
+}  // namespace
+
+// Puts a matrix under a control. Phases before its wires pass it, and its first entry is positive: that phase is one of the
+// control. What is a sum of the identity and a swap any turn of both wires passes, too: that before the wire that others
+// have used, so that along swaps of many wires no turns are left.
+void Pieces::put_controlled(Piece piece) {
+    const Mask both = piece.wires & ~piece.control;
+    const int first = lowest(both & ~untouched_ ? both & ~untouched_ : both);
+    const Matrix2 turn = piece.turn_of(first) * carried(first);
+    const bool passes = is_any_swap(piece.entries);
+    std::size_t place = 0, bit = 1;
+    each(piece.wires, [&](int wire) {
+        Matrix2& before = piece.before[place++];
+        before = before * carried(wire);
+        const bool is_control = unit(wire) == piece.control;
+        if (passes && !is_control) {
+            before = adjoint(turn) * before, carried(wire) = turn;
+            return;
+        }
+        const Matrix2 phases = carried(wire) = split_phases(before);
+        if (is_control) return;
+        const Complex apart = times(phases[3], std::conj(phases[0]));
+        for (std::size_t k = 0; k < piece.entries.size(); ++k)
+            if (const bool row = k / 4 & bit, column = k & bit; row != column)
+                piece.entries[k] = times(piece.entries[k], row ? std::conj(apart) : apart);
+        bit *= 2;
+    });
+    if (const double length = std::abs(piece.entries[0]); length > rounding) {
+        const Complex by = piece.entries[0] / length;
+        for (Complex& one : piece.entries) one = times(one, std::conj(by));
+        Matrix2& own = carried(lowest(piece.control));
+        own = own * (piece.values ? Matrix2{1, 0, 0, by} : Matrix2{by, 0, 0, 1});
+    }
+    untouched_ &= ~piece.wires;
+    all.push_back(std::move(piece));
+}
+
 // Lets two wires change places, and what acts on them.
 void Pieces::put_swap(Piece piece) {
     std::swap(carried(lowest(piece.wires)), carried(highest(piece.wires)));
@@ -141,19 +221,6 @@ std::size_t settle_entries(std::vector<Complex>& entries) {
         if (size_of(one) < rounding) one = 0, ++zeros;
         else if (size_of(one - 1.0) < rounding) one = 1;
     return zeros;
-}
-
-// Takes flips of wires off a matrix, behind it, so that most of its diagonal is not 0: then it mixes sets of values.
-std::size_t take_flips(std::vector<Complex>& entries, std::size_t size) {
-    std::size_t best = 0, most = 0;
-    for (std::size_t flips = 0; flips < size; ++flips) {
-        std::size_t filled = 0;
-        for (std::size_t k = 0; k < size; ++k) filled += size_of(entries[size * (k ^ flips) + k]) > rounding;
-        if (filled > most) best = flips, most = filled;
-    }
-    for (std::size_t k = 0; best && k < entries.size(); ++k)
-        if (const std::size_t other = k ^ size * best; k < other) std::swap(entries[k], entries[other]);
-    return best;
 }
 
 }  // namespace

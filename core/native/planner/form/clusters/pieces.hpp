@@ -8,10 +8,11 @@ namespace qx::form {
 using plan::Index;
 
 // parity: exp(-i angle/2 Z…Z). where: e^{i angle} where wires have the values of a mask. block: a matrix, [2^wires,
-// 2^wires]. pair: a matrix that mixes 01 and 10 alone. swap: of two wires. turn: of one wire, before a rotation. rotation:
-// one that was read, by an angle that varies, or on many wires.
+// 2^wires]. pair: a matrix that mixes 01 and 10 alone. controlled: one of two wires where a third one, the control, has its
+// value of a mask. swap: of two wires. turn: of one wire, before a rotation. rotation: one that was read, by an angle that
+// varies, or on many wires.
 struct Piece {
-    enum Kind { parity, where, block, pair, swap, turn, rotation };
+    enum Kind { parity, where, block, pair, controlled, swap, turn, rotation };
     static constexpr int most_wires = Segment::most_wires;
 
     Kind kind;
@@ -22,6 +23,7 @@ struct Piece {
     std::vector<Complex> entries{};
     Index number = 0;       // of the rotation that was read
     std::size_t parts = 1;  // how much of what was read it is
+    Mask control = 0;       // of what has one
 
     bool joins() const { return kind == parity || kind == where; }
     bool has_turns() const { return !before.empty(); }
@@ -34,12 +36,16 @@ inline Matrix2 phase2(double angle) { return {1, 0, 0, std::polar(1.0, angle)}; 
 Matrix2 operator_matrix(bool x, bool z);
 Matrix2 to_z(bool x, bool z);
 
+// Takes flips of wires off a matrix [size, size], behind it, so that most of its diagonal is not 0: then it mixes sets of
+// values. Returns the wires, by their bits.
+std::size_t take_flips(std::vector<Complex>& entries, std::size_t size);
+
 // Pieces one behind the other, what acts on each wire behind them, and a phase.
 class Pieces {
   public:
     // zeros: whether all wires are 0 at first.
     Pieces(int wires, bool zeros)
-        : carried_(static_cast<std::size_t>(wires), identity2), untouched_(zeros ? below(wires) : 0) {}
+        : carried_(static_cast<std::size_t>(wires), identity2), zeros_(zeros), untouched_(below(wires)) {}
 
     std::vector<Piece> all;
     double phase = 0;
@@ -48,17 +54,20 @@ class Pieces {
     // What acts behind all pieces so far on a wire.
     Matrix2& carried(int wire) { return carried_[static_cast<std::size_t>(wire)]; }
     const std::vector<Matrix2>& carried() const { return carried_; }
-    // Puts a piece behind all so far. Phases of single wires pass it. uses_zeros: whether wires that are known to be 0 or 1
-    // are taken off it.
-    void put(Piece piece, bool uses_zeros);
+    // Puts a piece behind all so far. Phases of single wires pass it. settles: whether wires that are known to be 0 or 1 are
+    // taken off it, X passes it, and phases of two wires are where both are 1.
+    void put(Piece piece, bool settles);
 
   private:
     bool put_on_zeros(Piece& piece);
+    void put_ones(Piece& piece);
     void put_block(Piece piece);
     void put_pair(Piece piece);
+    void put_controlled(Piece piece);
     void put_swap(Piece piece);
 
     std::vector<Matrix2> carried_;
+    bool zeros_;
     Mask untouched_;  // wires on which nothing has been put, but for turns
 };
 

@@ -266,7 +266,7 @@ Pieces merged(const Pieces& given) {
             each(piece.wires, [&](int wire) { out.carried(wire) = piece.turn_of(wire) * out.carried(wire); });
             out.nothing += piece.parts;
         } else if (piece.wires) {
-            out.put(std::move(piece), false);
+            out.put(std::move(piece), true);
         }
     }
     for (std::size_t wire = 0; wire < frames.size(); ++wire)

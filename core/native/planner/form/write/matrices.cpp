@@ -37,6 +37,11 @@ void Writer::write_piece(const Piece& piece, const Target& target, const std::ve
         case Piece::swap: gates.push_back({Gate::swap, lowest(piece.wires), unit(highest(piece.wires))}); break;
         case Piece::pair:
         case Piece::block: write_matrix(piece.wires, piece.entries.data()); break;
+        case Piece::controlled:
+            write_matrix(piece.wires & ~piece.control, piece.entries.data());
+            gates.back().conditions = static_cast<Index>(conditions.size()), gates.back().num_conditions = 1;
+            conditions.push_back({piece.control, piece.values != 0});
+            break;
         case Piece::turn: break;
         case Piece::rotation: {
             const ReadRotation& read = form_.read_in_order[piece.number];

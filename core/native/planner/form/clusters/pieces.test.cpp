@@ -1,0 +1,37 @@
+// Tests of how phases are written as they stay.
+
+#include "planner/form/clusters/pieces.hpp"
+
+#include "planner/form/clusters/naive_phases.test.hpp"
+
+using namespace qx::form;
+using naive::applied, naive::drawn_turn, naive::Drawn, naive::State;
+
+TEST_CASE("phases that settle do what they did, are where two wires are 1, and have no X before them") {
+    constexpr int wires = 4;
+    const std::array<Matrix2, 3> turns{identity2, operator_matrix(true, false), operator_matrix(true, true)};
+    std::size_t flipped = 0;
+    for (unsigned seed = 0; seed < 200; ++seed) {
+        Drawn drawn(seed, wires);
+        Pieces as_they_are(wires, false), settled(wires, false);
+        for (int k = 0; k < 8; ++k) {
+            const Mask on = 1 + drawn.below(15);
+            if (count(on) < 2) continue;
+            const bool parity = drawn.below(3) == 0;
+            Piece piece{parity ? Piece::parity : Piece::where, on, drawn.angle(), parity ? 0 : drawn.below(16) & on};
+            each(on, [&](int) {
+                const std::uint64_t which = drawn.below(4);
+                piece.before.push_back(which < 3 ? turns[which] : drawn_turn(drawn));
+                flipped += which == 1;
+            });
+            as_they_are.put(piece, false), settled.put(piece, true);
+        }
+        const State state = drawn.state();
+        CHECK(naive::distance(applied(settled, state), applied(as_they_are, state)) < 1e-11);
+        for (const Piece& one : settled.all) {
+            if (one.kind == Piece::where && count(one.wires) == 2) CHECK(one.values == one.wires);
+            each(one.wires, [&](int wire) { CHECK(std::abs(one.turn_of(wire)[0]) > 1e-9); });
+        }
+    }
+    CHECK(flipped > 100);
+}
