@@ -53,21 +53,23 @@ FAULTS = {
         "(eighths(one_of[k]) - eighths(other_of[k])) % turn",
     ),
     "a turn that is not negative": _fault(
-        "flips.cpp", "eighths(of[entry]) : -eighths(of[entry])", "eighths(of[entry]) : 0"
+        "controls/flips.cpp", "eighths(of[entry]) : -eighths(of[entry])", "eighths(of[entry]) : 0"
     ),
     "an inverted bit's turn": _fault(
-        "flips.cpp", "!= shift.inverted ? -turns : turns", "!= shift.inverted ? turns : turns"
+        "controls/flips.cpp", "!= shift.inverted ? -turns : turns", "!= shift.inverted ? turns : turns"
     ),
     "a shift that is not inverted": _fault(
-        "eighths.cpp", "read & at && shift.inverted ? ", "read & at && !shift.inverted ? "
+        "controls/eighths.cpp", "read & at && shift.inverted ? ", "read & at && !shift.inverted ? "
     ),
-    "a known phase's sign": _fault("eighths.cpp", "number(of, turns & (turn - 1))", "number(of, -turns & (turn - 1))"),
+    "a known phase's sign": _fault(
+        "controls/eighths.cpp", "number(of, turns & (turn - 1))", "number(of, -turns & (turn - 1))"
+    ),
     # X under conditions
-    "a Z at the other value": _fault("controls.cpp", "piece.when.value | unit(bit)}", "piece.when.value}"),
+    "a Z at the other value": _fault("controls/controls.cpp", "piece.when.value | unit(bit)}", "piece.when.value}"),
     "a quarter turn before an inverted bit": _fault(
-        "controls.cpp", "shift_.inverted ? last.beta : 0", "shift_.inverted ? 0 : last.beta"
+        "controls/controls.cpp", "shift_.inverted ? last.beta : 0", "shift_.inverted ? 0 : last.beta"
     ),
-    "a joint phase": _fault("controls.cpp", "gamma = left ? gamma : 0;", "gamma = left ? 0 : gamma;"),
+    "a joint phase": _fault("controls/controls.cpp", "gamma = left ? gamma : 0;", "gamma = left ? 0 : gamma;"),
     # pairs of CX
     "a phase between CX of the other value": _fault("cancel.cpp", "== cx.value : !cx.value;", "== cx.value : false;"),
     "a condition between CX": _fault(
