@@ -231,8 +231,8 @@ std::size_t put_controlled(const Cluster& of, Pieces& to, std::size_t& work) {
     Found best;
     std::size_t begin = 0, end = number;
     for (std::size_t first = 0; count(of.wires) == wires && first + least <= number; ++first) {
-        if (is_matrix(of.pieces, first)) continue;
-        if (best.look_from(of, first, work)) begin = first, end = first + best.pieces;
+        if (is_matrix(of.pieces, first)) first += least - 1;  // of which no part alone is under a control
+        else if (best.look_from(of, first, work)) begin = first, end = first + best.pieces;
     }
     if (!best.pieces) {  // what is on two wires at the end may be under a control with others
         Mask last = 0;
