@@ -191,17 +191,48 @@ def test_what_varies_stays_between_clusters() -> None:
             builder.gate("cx", [control, c]).gate("tdg" if control == b else "t", [c])
         builder.gate("t", [b]).gate("h", [c]).gate("cx", [a, b]).gate("t", [a]).gate("tdg", [b]).gate("cx", [a, b])
         builder.gate("rzz", [0, 3], angles)
-    sweep = builder.sweep(len(angles))
-    operands = sweep.operands(np.arange(len(angles)))
-    structure = sweep.template.structure
-    written = written_out(Circuit.of_structure(structure, operands), manner=Manner.CLUSTERS)
+    written = of_bindings(builder, len(angles))
     assert written
     assert wires_of(written)[3] == 2
-    psi = np.random.default_rng(7).normal(size=16) + 0j
-    for k in range(len(angles)):
-        one = operands[k : k + 1]
+
+
+def of_bindings(builder: ParameterSweepBuilder, count: int) -> WrittenCircuit | None:
+    """Return what is written of clusters for all bindings of a sweep, which is checked to be the circuit of each."""
+    sweep = builder.sweep(count)
+    structure, operands = sweep.template.structure, sweep.operands(np.arange(count))
+    written = written_out(Circuit.of_structure(structure, operands), manner=Manner.CLUSTERS)
+    psi = np.random.default_rng(7).normal(size=1 << structure.num_qubits) + 0j
+    for one in np.split(operands, count) if written else ():
         expected = reference.simulate(Circuit.of_structure(structure, one), psi)
-        assert np.abs(reference.simulate(written.circuit(one), psi) - expected).max() < 1e-12
+        assert np.abs(reference.simulate(written.circuit(one), psi) - expected).max() < 1e-11
+    return written
+
+
+def test_a_turn_before_what_varies_stays_behind_what_is_left_of_a_cluster() -> None:
+    """Where a beginning of a cluster is put, the rest of it comes before turns that a rotation is behind."""
+    builder = ParameterSweepBuilder(4, 0)
+    builder.gate("cz", [2, 3]).gate("h", [2]).gate("cx", [2, 0]).gate("rzz", [3, 0], np.array([0.7, 1.9]))
+    builder.gate("cx", [1, 2]).gate("cx", [1, 2])
+    assert of_bindings(builder, 2)
+
+
+@settings(max_examples=60)
+@given(st.lists(st.tuples(st.sampled_from(["h", "rz", "cx", "ccx", "varies"]), st.integers(0, 1 << 20)), min_size=4))
+def test_drawn_gates_with_angles_that_vary_are_what_is_written(drawn: list[tuple[str, int]]) -> None:
+    """Clusters among rotations by angles that differ among bindings do what the circuit of each binding does."""
+    builder = ParameterSweepBuilder(4, 0)
+    for name, seed in drawn:
+        rng = np.random.default_rng(seed)
+        a, b, c, _ = rng.permutation(4).tolist()
+        if name == "varies":
+            builder.gate("rzz", [a, b], rng.uniform(-3, 3, 2))
+        elif name == "ccx":
+            for control in (b, a, b, a):
+                builder.gate("cx", [control, c]).gate("rz", [c], float(rng.uniform(-1, 1)))
+        else:
+            builder.gate(name, [a, b] if name == "cx" else [a], *([0.3] if name == "rz" else []))
+    with thresholds.instead(clustered_percent=0):
+        of_bindings(builder, 2)
 
 
 _GATES = st.sampled_from(["ccx", "many", "h", "sx", "rz", "cx", "cz", "rzz", "unitary"])

@@ -168,6 +168,7 @@ void Clusters::read(const ReadRotation& rotation, Index number) {
 // Adds a piece to the cluster of its wires, of which a beginning is put where there would be too many wires.
 void Clusters::add(Piece piece) {
     if (piece.kind == Piece::turn) {
+        finish(piece.wires);  // or what is left of a cluster would be added behind it
         Matrix2& own = turns_[static_cast<std::size_t>(lowest(piece.wires))];
         own = piece.before[0] * own;
         return;
