@@ -217,7 +217,7 @@ void Reasons::find(const Pending& pending, Directions near, int capacity, Bound 
             free -= free && pending.is_free(piece);  // it waits for nothing
             return true;
         }
-        if (!(reason == wide)) add(reason, piece.weight(), piece.work);
+        if (!(reason == wide)) add(reason, piece.joint_weight(), piece.work);
         left -= std::min(left, std::size_t{1} + piece.joined);
         return left && (pending.scope & ~widely.mixed || free);  // what mixes none of these bits waits for too much
     });

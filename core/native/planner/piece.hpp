@@ -70,7 +70,7 @@ struct WorkOutline : Outline {
         plain = count(touched) <= 2 && in_a_sweep();
     }
 
-    int weight() const { return Outline::weight() + joined; }
+    int joint_weight() const { return weight() + joined; }
 };
 
 // One operation on index bits. Its `num_mixed` directions stand at `words` of `PlanContext::words`, then as many parities,
