@@ -11,14 +11,13 @@ namespace qx::form {
 namespace {
 
 constexpr double root = std::numbers::sqrt2 / 2, rounding = 1e-12;
-constexpr int most_wires = 3;  // of what is not a phase; under more controls, phases may be of any wires, near or far
-// Costs of X, of a turn under one control, and of phases and X of a wire alone; a turn has 1.
-constexpr double of_flip = 0.5, of_turn = 0.6, of_small = 0.3;
-
-bool may_be_turn(const Piece& piece) { return piece.kind == Piece::where && count(piece.wires) <= most_wires; }
+// Costs of X under one control or two, and under more, for phases under many may be of any wires, near or far; of a turn
+// under controls, and of phases and X of a wire alone; a turn has 1.
+constexpr double of_flip = 0.5, of_wide_flip = 0.9, of_turn = 0.6, of_small = 0.3;
+constexpr int few_wires = 3;
 
 bool is_sign(const Piece& piece) {
-    return may_be_turn(piece) && std::fabs(std::fabs(piece.angle) - std::numbers::pi) < rounding;
+    return piece.kind == Piece::where && std::fabs(std::fabs(piece.angle) - std::numbers::pi) < rounding;
 }
 
 // What a turn costs. passes: whether phases behind it pass what comes next.
@@ -55,7 +54,8 @@ class Choices {
     // Goes on to a piece, or to what acts behind all.
     void step(const Matrix2& turn_before, const Piece* piece, Index number) {
         const bool may = piece && out_[number].wire < 0;
-        const std::array<bool, 3> allowed{true, may && is_sign(*piece), may && may_be_turn(*piece)};
+        const std::array<bool, 3> allowed{true, may && is_sign(*piece), may && piece->kind == Piece::where};
+        const double flip_costs = piece && count(piece->wires) > few_wires ? of_wide_flip : of_flip;
         const Matrix2 frame = allowed[flip] ? flip_frame(*piece, wire_) : identity2;
         std::array<double, 3> now{HUGE_VAL, HUGE_VAL, HUGE_VAL};
         std::array<Matrix2, 3> behind{identity2, adjoint(frame), identity2};
@@ -65,7 +65,7 @@ class Choices {
                 if (least_[from] >= now[to]) continue;
                 const Matrix2 own = turn_before * behind_[from];
                 const double sum = least_[from] + (to == phase  ? cost(own, piece && piece->joins())
-                                                   : to == flip ? of_flip + cost(frame * own, false)
+                                                   : to == flip ? flip_costs + cost(frame * own, false)
                                                                 : of_turn);
                 if (sum >= now[to]) continue;
                 now[to] = sum, before_.back()[to] = from;
