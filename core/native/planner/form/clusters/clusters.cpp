@@ -12,8 +12,9 @@
 #include "planner/form/clusters/controlled_turns.hpp"
 #include "planner/form/clusters/pair.hpp"
 #include "planner/form/clusters/piece_order.hpp"
-#include "planner/form/clusters/sandwiches.hpp"
 #include "planner/form/clusters/settled_turns.hpp"
+#include "planner/form/clusters/toffolis/sandwiches.hpp"
+#include "planner/form/clusters/toffolis/windows.hpp"
 #include "thresholds/table.hpp"
 
 namespace qx::form {
@@ -31,17 +32,17 @@ struct Pass {
     double least;  // how many pieces have to make one
 };
 constexpr double many = 2;  // passes in which fewer make one come last, where much was found
-constexpr std::array<Pass, 9> passes{{{4, Pass::blocks, 0, many},
+constexpr std::array<Pass, 8> passes{{{4, Pass::blocks, 0, many},
                                       {2, Pass::phases, 250, many},
                                       {3, Pass::blocks, 0, many},
                                       {8, Pass::phases, 200, many},
-                                      {3, Pass::phases, 100, many},
                                       {4, Pass::phases, 250, many},
                                       {4, Pass::phases, 250, 1.4},
                                       {3, Pass::controlled, 250, 1},
                                       {2, Pass::phases, 100, 1.4}}};
-constexpr std::size_t on_many_wires = 4, last_of_many = 6;  // the numbers of passes
+constexpr std::size_t on_many_wires = 4, last_of_many = 5;  // the numbers of passes
 constexpr std::size_t work_at_first = 100'000, work_for_found = 10'000;
+constexpr std::size_t work_in_windows = 100;
 constexpr std::size_t work_around = 200;     // entries around phases, for each piece that was read
 constexpr double much = 4;                   // gain of phases that are worth more work
 constexpr std::size_t most_of_cluster = 64, most_of_block = 256;  // pieces
@@ -105,11 +106,12 @@ bool Clusters::advance() {
         else read(form_.read_in_order[next_], static_cast<Index>(next_));
     if (next_ < all) return true;
     if (pass_) end_pass();
+    if (pass_ == on_many_wires && !worthwhile())
+        made_ = with_windows(std::move(made_), work_at_first + work_in_windows * read_, work_, parts_);
     if (pass_ == last_of_many)
         made_ = without_computing(std::move(made_), work_at_first + work_around * read_, work_, parts_);
     if (pass_ == passes.size()) return false;
     if (passes[pass_].least < many && !worthwhile()) pass_ = std::max(pass_, passes.size() - 2);
-    if (pass_ == on_many_wires && (!is_tired() || worthwhile())) ++pass_;  // else Toffolis are all that is found in time
     if (++pass_ == passes.size() - 1) made_ = without_controls(std::move(made_), form_.on_zeros(), paired_);
     begin_pass();
     return true;

@@ -52,7 +52,7 @@ inline State multiplied_where(const Piece& piece, const State& to) {
 // Lets pieces act; blocks are on all wires.
 inline State applied(Pieces& of, State to) {
     for (const Piece& piece : of.all) {
-        each(piece.wires, [&](int wire) { to = turned(to, wire, piece.turn_of(wire)); });
+        if (piece.has_turns()) each(piece.wires, [&](int wire) { to = turned(to, wire, piece.turn_of(wire)); });
         if (piece.kind == Piece::where) to = with_phase(to, piece.wires, piece.values, piece.angle);
         else if (piece.kind == Piece::block) to = multiplied(piece.entries, to);
         else if (piece.kind == Piece::controlled) to = multiplied_where(piece, to);

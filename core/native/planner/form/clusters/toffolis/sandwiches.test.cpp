@@ -1,7 +1,7 @@
 // Tests of phases between what computes a condition and what undoes that: pieces do what they did, and phases of the inputs
 // are found.
 
-#include "planner/form/clusters/sandwiches.hpp"
+#include "planner/form/clusters/toffolis/sandwiches.hpp"
 
 #include "planner/form/clusters/naive_phases.test.hpp"
 

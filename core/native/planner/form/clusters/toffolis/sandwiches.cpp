@@ -1,6 +1,6 @@
 // Phases between what computes a condition and what undoes that, as phases of its inputs.
 
-#include "planner/form/clusters/sandwiches.hpp"
+#include "planner/form/clusters/toffolis/sandwiches.hpp"
 
 #include <cmath>
 #include <iterator>
