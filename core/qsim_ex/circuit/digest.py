@@ -17,6 +17,10 @@ from qsim_ex import thresholds
 from qsim_ex.native.library import address, function
 
 
+_OF_A_PART = 1024
+"""Bytes of text of which most parts have fewer: a short tuple needs no memory for a long one's."""
+
+
 def digest_of(parts: tuple[object, ...], operation: type) -> str:
     """Return a short digest of ``repr(parts)``; operation: the class `Op`, of which most items of long tuples are."""
     digest = hashlib.blake2b(digest_size=8)
@@ -42,7 +46,7 @@ def _text(parts: tuple[object, ...], operation: type) -> Iterator[bytes | memory
 
 def _written(parts: tuple[object, ...], operation: type) -> Iterator[bytes | memoryview]:
     """Yield the text between the brackets of a tuple in pieces."""
-    piece = np.empty(thresholds.now.native.written_bytes, dtype=np.uint8)
+    piece = np.empty(min(thresholds.now.native.written_bytes, _OF_A_PART * len(parts)), dtype=np.uint8)
     written, place = np.zeros(1, dtype=np.int64), 0
     while place < len(parts):
         end = _write()(parts, operation, place, len(parts), address(piece), len(piece), address(written))

@@ -35,7 +35,7 @@ def diagonal_work(of: Pattern, looked_up: int = 0) -> float:
         return (_work(of) - _WORK[Entry.ONE] * of.count(Entry.ONE)) / len(of)
     entries, known = np.frombuffer(of, dtype=np.uint8), np.arange(len(of)) & ~looked_up
     total = 0
-    for first in np.unique(known).tolist():
+    for first in sorted({*known.tolist()}):  # np.unique imports masked arrays
         some = set(entries[known == first].tolist())
         if some != {Entry.ONE}:
             total += _WORK[Entry.COMPLEX if some & {Entry.IMAG, Entry.COMPLEX} else Entry.REAL] << looked_up.bit_count()
