@@ -16,7 +16,6 @@ import numpy as np
 from qsim_ex import thresholds
 from qsim_ex.native.library import address, function
 
-
 _OF_A_PART = 1024
 """Bytes of text of which most parts have fewer: a short tuple needs no memory for a long one's."""
 
