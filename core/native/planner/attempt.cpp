@@ -64,7 +64,8 @@ SweepWork sweep_work(const Step& sweep, const StepArrays& steps, PlanContext& co
         }
         Index pattern = static_cast<Index>(item.pattern);
         bool mix = item.kind == static_cast<Int>(Kind::mix);
-        double own = mix ? patterns.mix_work(pattern, 1 << item.num_bits) : diagonal_work(item, *block, context);
+        double own =
+            mix ? patterns.mix_work(pattern, 1 << item.num_bits, shape.in_vectors()) : diagonal_work(item, *block, context);
         own *= share(item.when_mask);
         pairs += mix && patterns[pattern] == Interned::Bytes(pair, sizeof pair) && !item.num_reads && !item.when_mask;
         if (mix && shape.has_blocks && item.num_bits == block_bits && !item.num_reads) own = std::min(own, shape.block);

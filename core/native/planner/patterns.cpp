@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <bit>
 
+#include "planner/sets.hpp"
+
 namespace qx::plan {
 
 namespace {
@@ -46,6 +48,13 @@ bool relabels(Interned::Bytes of, int size, Relabeling& out) {
 }
 
 }  // namespace
+
+long row_work(Interned::Bytes row) {
+    const std::size_t first = row.find_first_not_of(zero);
+    if (first == Interned::Bytes::npos) return 0;
+    const bool moves = row[first] == one || row[first] == minus_one;
+    return moves && row.find_first_not_of(zero, first + 1) == Interned::Bytes::npos ? 0 : work(row);
+}
 
 char times(char a, char b) {
     if (a == zero || b == zero) return zero;
@@ -96,18 +105,11 @@ Index Patterns::without_eighths(Index pattern) {
     return known = known_.of({out.data(), out.size()});
 }
 
-double Patterns::mix_work(Index pattern, int size) {
-    Index& known = works_[key(pattern, size)];
+double Patterns::mix_work(Index pattern, int size, bool in_vectors) {
+    Index& known = (in_vectors ? vector_works_ : works_)[key(pattern, size)];
     if (known == Memo::none) {
-        Interned::Bytes of = known_[pattern];
-        long total = 0;
-        for (std::size_t start = 0; start < of.size(); start += size) {
-            int used = 0;
-            char last = zero;
-            for (char entry : of.substr(start, size))
-                if (entry != zero) ++used, last = entry;
-            if (used != 1 || (last != one && last != minus_one)) total += work(of.substr(start, size));
-        }
+        const Interned::Bytes of = known_[pattern];
+        const long total = work_of_rows(of, size, in_vectors);
         known = static_cast<Index>(work_.size());
         work_.push_back(static_cast<double>(total * size) / static_cast<double>(of.size()));
     }

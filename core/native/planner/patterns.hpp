@@ -56,8 +56,8 @@ class Patterns {
     Index plain(Index pattern);
     // The pattern with classes for eighth turns; other numbers stay known.
     Index without_eighths(Index pattern);
-    // Multiply-adds per amplitude of a matrix [blocks, size, size]; a row with one +-1 is a permutation.
-    double mix_work(Index pattern, int size);
+    // Multiply-adds per amplitude of a matrix [blocks, size, size]; in_vectors: as CPUs multiply it, see `work_of_rows`.
+    double mix_work(Index pattern, int size, bool in_vectors);
     // Multiply-adds per amplitude of a table of phases; a factor of 1 costs nothing. Of factors that differ in the reads of
     // `looked_up` alone nobody knows which are 1, and all are of one class.
     double diagonal_work(Index pattern, Index looked_up);
@@ -67,11 +67,14 @@ class Patterns {
 
   private:
     Interned known_;
-    Memo products_, plain_, without_eighths_, works_, permutations_, relabelings_;
+    Memo products_, plain_, without_eighths_, works_, vector_works_, permutations_, relabelings_;
     std::vector<double> work_;
     std::vector<std::vector<Index>> permutation_;
     std::vector<Relabeling> relabeling_;
 };
+
+// The multiply-adds of a row of a matrix; one of one +-1 moves an amplitude.
+long row_work(Interned::Bytes row);
 
 char times(char a, char b);
 char plus(char a, char b);

@@ -89,12 +89,18 @@ TEST_CASE("plain classes allow the numbers of those that are known") {
 
 TEST_CASE("a matrix of few entries costs less, and a row with one ±1 nothing") {
     Patterns patterns;
-    auto work = [&](std::vector<char> of, int size) { return patterns.mix_work(patterns.of({of.data(), of.size()}), size); };
+    auto work = [&](std::vector<char> of, int size) {
+        return patterns.mix_work(patterns.of({of.data(), of.size()}), size, false);
+    };
     CHECK(work({zero, one, one, zero}, 2) == 0);
     CHECK(work({minus_one, zero, zero, minus_one}, 2) == 0);
     CHECK(work({real, real, real, real}, 2) == 4);
     CHECK(work({complex_, complex_, complex_, complex_}, 2) == 8);
     CHECK(work({one, zero, zero, complex_}, 2) == 2);
+    const std::vector<char> most{real,     zero,     zero,     complex_, zero, one,  zero, zero,
+                                 complex_, complex_, complex_, zero,     zero, zero, real, real};
+    CHECK(work(most, 4) == (2 + 4 + 0 + 12 + 4) / 4.0);
+    CHECK(patterns.mix_work(patterns.of({most.data(), 16}), 4, true) == 16);
     auto phases = [&](std::vector<char> of, Index looked_up) {
         return patterns.diagonal_work(patterns.of({of.data(), of.size()}), looked_up);
     };

@@ -113,8 +113,8 @@ def condition(draw, bits):
 
 
 def mix_pattern(draw, size, blocks):
-    """Classes of a matrix: dense, real, real and imaginary by parity, a random sprinkle, or a block of two values."""
-    style = draw(st.sampled_from(["dense", "real", "planes", "sprinkle", "two", "diagonal"]))
+    """Classes of a matrix: dense, real, real and imaginary by parity, a random sprinkle, sets of values, or of two."""
+    style = draw(st.sampled_from(["dense", "real", "planes", "sprinkle", "sets", "two", "diagonal"]))
     if style == "dense":
         return bytes([Entry.COMPLEX] * (blocks * size * size))
     if style == "real":
@@ -127,6 +127,11 @@ def mix_pattern(draw, size, blocks):
     if style == "sprinkle":
         kinds = st.sampled_from([Entry.ZERO] * 3 + SIX)
         return bytes(draw(st.lists(kinds, min_size=blocks * size * size, max_size=blocks * size * size)))
+    if style == "sets":  # of rows they are others than of columns
+        columns = np.array(draw(st.lists(st.integers(0, 3), min_size=size, max_size=size)))
+        rows = columns[draw(st.permutations(range(size)))]
+        kind = draw(st.sampled_from([Entry.REAL, Entry.COMPLEX]))
+        return np.where(rows[:, None] == columns, kind, Entry.ZERO).astype(np.uint8).tobytes() * blocks
     unit = np.eye(size, dtype=np.uint8) * int(Entry.ONE)
     if style == "two":
         a, b = draw(st.lists(st.integers(0, size - 1), min_size=2, max_size=2, unique=True))

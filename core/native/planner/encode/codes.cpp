@@ -2,8 +2,9 @@
 
 #include "planner/encode/codes.hpp"
 
-#include <algorithm>
-#include <bit>
+#include <utility>
+
+#include "planner/sets.hpp"
 
 namespace qx::plan {
 
@@ -27,92 +28,6 @@ void entry_codes(Interned::Bytes pattern, bool dense, Codes& real_part, Codes& i
         if (entry == real || entry == complex_) real_part[k] = 4 * number;
         if (entry == imag || entry == complex_) imag_part[k] = 4 * number + 2;
     }
-}
-
-// A matrix [blocks, size, size] of classes.
-struct Grid {
-    Interned::Bytes of;
-    int size;
-    int blocks() const { return static_cast<int>(of.size()) / (size * size); }
-    char operator()(int block, int row, int column) const { return of[(block * size + row) * size + column]; }
-};
-
-// Joins sets whose sizes are no powers of two with smaller ones until they are; returns false if they cannot be.
-bool join(std::vector<Mask>& sets) {
-    std::sort(sets.begin(), sets.end(),
-              [](Mask a, Mask b) { return count(a) != count(b) ? count(a) > count(b) : lowest(a) < lowest(b); });
-    for (std::size_t k = 0; k < sets.size(); ++k) {
-        const int size = static_cast<int>(std::bit_ceil(static_cast<unsigned>(count(sets[k]))));
-        for (std::size_t other = k + 1; other < sets.size();) {
-            if (count(sets[k]) + count(sets[other]) > size) {
-                ++other;
-                continue;
-            }
-            sets[k] |= sets[other];
-            sets.erase(sets.begin() + static_cast<std::ptrdiff_t>(other));
-        }
-        if (count(sets[k]) != size) return false;
-    }
-    return true;
-}
-
-// Sets of values that are mixed among themselves, or several such sets, so that each size is a power of two.
-std::vector<std::vector<int>> coupled(const Grid& grid) {
-    std::vector<Mask> sets;  // of at most 64 values: a matrix in a sweep mixes at most five bits
-    std::vector<Mask> joined(grid.size);
-    for (int block = 0; block < grid.blocks(); ++block)
-        for (int row = 0; row < grid.size; ++row)
-            for (int column = 0; column < grid.size; ++column)
-                if (grid(block, row, column) != zero) joined[row] |= unit(column), joined[column] |= unit(row);
-    for (int value = 0; value < grid.size; ++value) {
-        Mask own = joined[value] | unit(value), all = own;
-        std::erase_if(sets, [&](Mask other) {
-            if (other & own) all |= other;
-            return other & own;
-        });
-        sets.push_back(all);
-    }
-    if (!join(sets)) sets = {below(grid.size)};
-    std::sort(sets.begin(), sets.end(), [](Mask a, Mask b) { return lowest(a) < lowest(b); });
-    std::vector<std::vector<int>> out;
-    for (Mask set : sets) {
-        out.emplace_back();
-        each(set, [&](int value) { out.back().push_back(value); });
-    }
-    return out;
-}
-
-// Sets 0 or 1 for each value, with real entries between equal ones and all others imaginary; false if impossible.
-//
-// Then the matrix is D R D^-1 with R real and D = diag(i^planes), and D only permutations the planes of a row.
-bool find_planes(const Grid& grid, const std::vector<int>& values, std::vector<int>& planes) {
-    int size = static_cast<int>(values.size());
-    int kinds[4][4] = {};  // bit 0: some entry is real, bit 1: some entry is imaginary
-    for (int block = 0; block < grid.blocks(); ++block)
-        for (int r = 0; r < size; ++r)
-            for (int c = 0; c < size; ++c) {
-                char entry = grid(block, values[r], values[c]);
-                if (entry == complex_) return false;
-                kinds[r][c] |= entry == imag ? 2 : entry != zero;
-            }
-    planes.assign(size, -1);
-    for (int start = 0; start < size; ++start) {
-        if (planes[start] >= 0) continue;
-        planes[start] = 0;
-        std::vector<int> stack{start};
-        while (!stack.empty()) {
-            int r = stack.back();
-            stack.pop_back();
-            for (int c = 0; c < size; ++c) {
-                int kind = kinds[r][c] | kinds[c][r];
-                if (!kind) continue;
-                int wanted = planes[r] ^ kind >> 1;
-                if (kind == 3 || (planes[c] >= 0 && planes[c] != wanted)) return false;
-                if (planes[c] < 0) planes[c] = wanted, stack.push_back(c);
-            }
-        }
-    }
-    return true;
 }
 
 MatrixBlock block_of(const Grid& grid, const std::vector<int>& values, const Codes& real_part, const Codes& imag_part) {
@@ -179,15 +94,17 @@ CodeTable diagonal_codes(Interned::Bytes pattern) {
     return out;
 }
 
-std::vector<MatrixBlock> matrix_blocks(Interned::Bytes pattern, int num_bits, int num_reads) {
-    Grid grid{pattern, 1 << num_bits};
+CutMatrix cut(Interned::Bytes pattern, int num_bits, int num_reads) {
+    ValueSets sets = value_sets(pattern, num_bits);
     Codes real_part, imag_part;
     entry_codes(pattern, num_reads > 0, real_part, imag_part);
-    std::vector<MatrixBlock> out;
-    for (const std::vector<int>& values : coupled(grid)) {
+    if (!sets.to.empty()) real_part = moved_back(real_part, sets.to), imag_part = moved_back(imag_part, sets.to);
+    CutMatrix out{{}, std::move(sets.to)};
+    const Grid& grid = sets.of;
+    for (const std::vector<int>& values : sets.sets) {
         bool changes = values.size() > 1;
         for (int block = 0; block < grid.blocks(); ++block) changes = changes || grid(block, values[0], values[0]) != one;
-        if (changes) out.push_back(block_of(grid, values, real_part, imag_part));
+        if (changes) out.blocks.push_back(block_of(grid, values, real_part, imag_part));
     }
     return out;
 }

@@ -37,7 +37,15 @@ struct MatrixBlock {
 // The codes of a table of phases; one for each entry if all are real. Empty if all are 1.
 CodeTable diagonal_codes(Interned::Bytes pattern);
 
-// The blocks of a matrix with this pattern; values that do not change are left out.
-std::vector<MatrixBlock> matrix_blocks(Interned::Bytes pattern, int num_bits, int num_reads);
+// A matrix as blocks, one behind another. Values that do not change are in none of them.
+//
+// to: where behind them the rows of values go; empty if they stay.
+struct CutMatrix {
+    std::vector<MatrixBlock> blocks;
+    std::vector<Index> to;
+};
+
+// Cuts a matrix with this pattern.
+CutMatrix cut(Interned::Bytes pattern, int num_bits, int num_reads);
 
 }  // namespace qx::plan

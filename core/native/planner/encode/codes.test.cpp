@@ -12,7 +12,7 @@ using namespace qx::plan;
 namespace {
 
 std::vector<MatrixBlock> blocks_of(const std::vector<char>& classes, int num_bits) {
-    return matrix_blocks({classes.data(), classes.size()}, num_bits, 0);
+    return cut({classes.data(), classes.size()}, num_bits, 0).blocks;
 }
 
 using Values = std::vector<int>;
@@ -55,6 +55,32 @@ TEST_CASE("sets of values whose sizes are no powers of two are joined with small
 TEST_CASE("sets of values that cannot be joined to powers of two are one block of all values") {
     CHECK(joined("aaabbbcc", 3) == std::vector<Values>{{0, 1, 2, 3, 4, 5, 6, 7}});
     CHECK(joined("aaaaabbbbbcccccd", 4).size() == 1);
+}
+
+// Returns a matrix that has entries where labels of a row and of a column are equal.
+CutMatrix cut_by(const std::string& rows, const std::string& columns, int num_bits) {
+    std::vector<char> classes;
+    for (const char row : rows)
+        for (const char column : columns) classes.push_back(row == column ? complex_ : zero);
+    return cut({classes.data(), classes.size()}, num_bits, 0);
+}
+
+TEST_CASE("where sets of rows are others than those of columns, the values of columns are mixed and then moved") {
+    const CutMatrix found = cut_by("abbbccccddddbaaa", "aaaabbbbccccdddd", 4);
+    REQUIRE(found.blocks.size() == 4);
+    for (std::size_t k = 0; k < 4; ++k)
+        CHECK(found.blocks[k].values == Values{int(4 * k), int(4 * k + 1), int(4 * k + 2), int(4 * k + 3)});
+    const std::string moved = "abbbccccddddbaaa", columns = "aaaabbbbccccdddd";
+    std::string behind(16, ' ');
+    for (std::size_t k = 0; k < 16; ++k) behind[static_cast<std::size_t>(found.to[k])] = columns[k];
+    CHECK(behind == moved);
+    CHECK(found.to[0] == 0);  // a row that has an entry there stays
+}
+
+TEST_CASE("rows stay where no fewer entries would be multiplied, and where a matrix has more rows of a set than columns") {
+    CHECK(cut_by("aaaaaaaabbbbbbbb", "aaaaaaaabbbbbbbb", 4).to.empty());
+    CHECK(cut_by("ab", "ba", 1).to.empty());
+    CHECK(cut_by("bbbbbbbbbaaaaaaa", "aaaaaaaabbbbbbbb", 4).to.empty());
 }
 
 TEST_CASE("a matrix acts on planes where it is D R D^-1 with R real and D of 1 and i, and its codes are the entries of R") {

@@ -224,7 +224,7 @@ void Writer::exchange(const Swaps& swaps) {
 void Writer::item(const Item& item) {
     if (item.kind == static_cast<Int>(Kind::permute)) {
         if (is_cx(item)) cx(item);
-        else permute(item);
+        else exchange(item, context_.values.data() + item.to);
         return;
     }
     Interned::Bytes pattern = context_.patterns[static_cast<Index>(item.pattern)];
@@ -240,10 +240,11 @@ void Writer::item(const Item& item) {
     Index& known = known_blocks_[static_cast<std::uint64_t>(item.pattern << 16 | item.num_bits << 8 | item.num_reads)];
     if (known == Memo::none) {
         known = static_cast<Index>(blocks_.size());
-        blocks_.push_back(matrix_blocks(pattern, static_cast<int>(item.num_bits), static_cast<int>(item.num_reads)));
+        blocks_.push_back(cut(pattern, static_cast<int>(item.num_bits), static_cast<int>(item.num_reads)));
     }
-    std::vector<MatrixBlock>& made = blocks_[known];
+    std::vector<MatrixBlock>& made = blocks_[known].blocks;
     for (MatrixBlock& each : made) block(item, each);
+    if (!blocks_[known].to.empty()) exchange(item, blocks_[known].to.data());
     const bool of_all = item.num_bits == 2 && !item.num_reads && !item.when_mask;
     if (of_all && made.size() == 2 && made[0].values.size() == 2 && made[1].values.size() == 2)
         out_.instructions[out_.instructions.size() - 2].size = halves;
@@ -485,9 +486,9 @@ void Writer::cx(const Item& item) {
 }
 
 // Appends a permutation of rows, as exchanges of two; in some lanes only, it is a matrix.
-void Writer::permute(const Item& item) {
+void Writer::exchange(const Item& item, const Index* to) {
     Int half = row_bytes_ / 2;
-    for (auto [a, b] : transpositions(context_.values.data() + item.to, 1 << item.num_bits)) {
+    for (auto [a, b] : transpositions(to, 1 << item.num_bits)) {
         Int offsets[] = {row_offset(item, a), row_offset(item, b)};
         RowSelection where = select(item, true);
         if (when_mask(item) & lane_mask_) {

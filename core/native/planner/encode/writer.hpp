@@ -82,7 +82,7 @@ class Writer {
     bool is_cx(const Item& item) const;
     void cx(const Item& item);
     void frame_changed();
-    void permute(const Item& item);
+    void exchange(const Item& item, const Index* to);
 
     std::size_t number_of(const Item& item) const { return static_cast<std::size_t>(&item - steps_.items.data()); }
     Bits bits_of(const Item& item) const { return context_.words.data() + item.words; }
@@ -115,7 +115,7 @@ class Writer {
     std::size_t joined_first_ = 0;
     std::vector<Mask> joined_;
     Memo known_blocks_, known_diagonals_;
-    std::vector<std::vector<MatrixBlock>> blocks_;
+    std::vector<CutMatrix> blocks_;
     std::vector<CodeTable> diagonals_;
     CodeTable exchange_codes_{{zero_code, one_code, one_code, zero_code, zero_code, one_code, one_code, zero_code},
                               {one_code, zero_code, zero_code, one_code, one_code, zero_code, zero_code, one_code}};

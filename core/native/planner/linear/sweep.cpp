@@ -38,7 +38,7 @@ double item_work(const Item& item, const Shape& shape, PlanContext& context) {
     double share = halved(count(static_cast<Mask>(item.when_mask)));
     Index pattern = static_cast<Index>(item.pattern);
     if (item.kind == static_cast<Int>(Kind::diagonal)) return context.patterns.diagonal_work(pattern, 0) * share;
-    double work = context.patterns.mix_work(pattern, 1 << item.num_bits) * share;
+    double work = context.patterns.mix_work(pattern, 1 << item.num_bits, shape.in_vectors()) * share;
     return shape.has_blocks && item.num_bits == block_bits && !item.num_reads ? std::min(work, shape.block) : work;
 }
 

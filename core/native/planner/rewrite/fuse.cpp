@@ -23,7 +23,7 @@ double work_of(const Piece& piece, PlanContext& context) {
     for (int k = count(piece.when.mask); k > 0; --k) share *= 0.5;
     if (piece.kind == Kind::permute) return 0;
     if (piece.kind == Kind::diagonal) return std::min(table_work, context.patterns.diagonal_work(piece.pattern, 0) * share);
-    return context.patterns.mix_work(piece.pattern, piece.size()) * share;
+    return context.patterns.mix_work(piece.pattern, piece.size(), false) * share;
 }
 
 Index joined_label(const std::vector<Index>& labels, PlanContext& context) {
@@ -292,7 +292,7 @@ bool Fuser::multiply(const Piece* const* pieces, int number, const Bits& bits, d
     Trial trial;
     bool tried = try_numbers(pieces, number, bits, trial);
     if (tried) of = trial.without_zeros(of, size * size, context_.patterns);
-    double cost = context_.patterns.mix_work(of, size) + item_work_;
+    double cost = context_.patterns.mix_work(of, size, false) + item_work_;
     if (cost > most || (less && cost == most)) return false;
     // What is drawn in all entries seldom cancels in products.
     tried = tried && (trial.is_known(size * size) || !all_complex(of, context_));

@@ -71,15 +71,15 @@ def added(values: Iterable[float]) -> float:
     return total
 
 
-def item_work(item: Item, registers: int, block: float | None = None) -> float:
+def item_work(item: Item, registers: int, block: float | None = None, *, in_vectors: bool = False) -> float:
     """Return the multiply-adds per amplitude; a condition on k bits leaves one in 2^k amplitudes.
 
     registers: mask of the index bits that number registers.
-    block: the highest cost of a matrix on `BLOCK_BITS` bits, see `steps.Shape`.
+    block: the highest cost of a matrix on `BLOCK_BITS` bits, and in_vectors: see `steps.Shape`.
     """
     match item:
         case Mix(bits, reads, when, of):
-            work = mix_work(of, 1 << len(bits)) * 0.5 ** when.mask.bit_count()
+            work = mix_work(of, 1 << len(bits), in_vectors) * 0.5 ** when.mask.bit_count()
             if block is None or len(bits) != BLOCK_BITS or reads:
                 return work
             return min(work, block)
@@ -134,21 +134,23 @@ def step_cost(
     shape: the shape of the plan, without which no matrix costs less than its arithmetic, and no bit of a tile is left
         out. interpreted: whether sweeps run in a GPU's interpreter.
     """
-    block = shape.block if shape else None
+    block, in_vectors = (shape.block, shape.in_vectors) if shape else (None, False)
     amplitudes = float(1 << num_bits)
     bytes_each = precision.storage.bytes
     passes = 2.0 * amplitudes * bytes_each  # one read and one write
     match step:
         case Sweep(tile, register_blocks, _, _, fresh):
             work = added(
-                item_work(item, mask_of(each.registers), block) for each in register_blocks for item in each.items
+                item_work(item, mask_of(each.registers), block, in_vectors=in_vectors)
+                for each in register_blocks
+                for item in each.items
             )
             exchanged = exchange_work(step, precision) + crowded(step) * work
             if interpreted:
                 exchanged = interpreted_work(step, block) - work
             before = amplitudes / (1 << fresh.bit_count())
             after = amplitudes / (1 << (fresh & ~mask_of(tile)).bit_count())
-            leaves_out = shape is not None and not shape.in_vectors and not interpreted
+            leaves_out = shape is not None and not in_vectors and not interpreted
             computed = after / (1 << count_unmixed(step)) if leaves_out else after
             return Cost((before + after) * bytes_each, work * computed, exchanged * computed)
         case ZeroFill(fresh):
