@@ -259,16 +259,19 @@ class StretchLook:
         return with_turns(self._program.segment_at(place), self._of(place)[0], others), begin
 
     def chosen(self, *, told: bool = False) -> InStretches | str:
-        """Return what is chosen, written for these bindings; told: though nobody asks here how long it takes."""
+        """Return what is chosen, or stands between gates if that is not for all bindings; told: whatever it takes."""
         made: dict[int, dict[int, WrittenCircuit]] = {}
         for (place, number), manner in self.tried.manners.items():
-            if (written := self._of(place)[1][number](self._bound, manner)) is not None:
+            stretch = self._of(place)[1][number]
+            if (written := stretch(self._bound, manner) or stretch(self._bound, Manner.BETWEEN)) is not None:
                 made.setdefault(place, {})[number] = written
         all_made = tuple([written for of in made.values() for written in of.values()])
         latest, program = self.tried.latest or ((), None)
         if program is None or latest != all_made:
             program = self._program_of(made)
-            if not all_made or not (told or self._is_faster(program)):
+            # As a whole, since its other segments begin in other layouts.
+            faster = told or _is_less(self._time(self._plans.of(program)), self._time(self._plans.came()))
+            if not all_made or not faster:
                 return self.stays(SLOWER)
             self.tried.latest = all_made, program
         fact = f"{AS} in {len(made)} of {len(self._program.segments)} segments"
@@ -279,10 +282,6 @@ class StretchLook:
         for place, of in made.items():
             segments[place], begin = self._segment(place, of, begin)
         return with_segments(self._program, segments)
-
-    def _is_faster(self, program: Program) -> bool:
-        """Return whether a program as a whole takes less time, whose other segments begin in other layouts."""
-        return _is_less(self._time(self._plans.of(program)), self._time(self._plans.came()))
 
 
 def _is_less(seconds: float, most: float) -> bool:

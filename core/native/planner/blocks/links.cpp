@@ -8,17 +8,6 @@ namespace {
 
 constexpr int index_bits = 64;
 
-// Whether an item is a matrix on two or three bits, all of whose numbers are its own and may be any.
-bool is_block(const PlanContext& context, const Item& item) {
-    if (item.kind != static_cast<Int>(Kind::mix) || item.num_reads || item.when_mask) return false;
-    if (item.num_bits != 2 && item.num_bits != LinkedBlock::most) return false;
-    const Interned::Bytes pattern = context.patterns[static_cast<Index>(item.pattern)];
-    const Mask* words = context.words.data() + item.words;
-    for (Int bit = 0; bit < item.num_bits; ++bit)
-        if (words[bit] != words[item.num_bits + bit] || count(words[bit]) != 1) return false;
-    return std::all_of(pattern.begin(), pattern.end(), [](char entry) { return entry == complex_; });
-}
-
 // What each bit is left by, while the items of a plan are looked at in turn; in a sweep by index bits, else as in memory.
 class OpenEnds {
   public:
@@ -65,6 +54,16 @@ class OpenEnds {
 };
 
 }  // namespace
+
+bool is_block(const PlanContext& context, const Item& item) {
+    if (item.kind != static_cast<Int>(Kind::mix) || item.num_reads || item.when_mask) return false;
+    if (item.num_bits != 2 && item.num_bits != LinkedBlock::most) return false;
+    const Interned::Bytes pattern = context.patterns[static_cast<Index>(item.pattern)];
+    const Mask* words = context.words.data() + item.words;
+    for (Int bit = 0; bit < item.num_bits; ++bit)
+        if (words[bit] != words[item.num_bits + bit] || count(words[bit]) != 1) return false;
+    return std::all_of(pattern.begin(), pattern.end(), numbered) && pattern.find(complex_) != Interned::Bytes::npos;
+}
 
 SweepMaps::SweepMaps(const PlanContext& context, const Step& sweep) {
     for (int bit = 0; bit < index_bits; ++bit) load[bit] = unit(bit);

@@ -8,6 +8,10 @@
 
 namespace qx::plan {
 
+// Whether an item is a matrix on two or three bits that has a number for each entry, of which some are complex: then real
+// ones take no less time, and all may be any.
+bool is_block(const PlanContext& context, const Item& item);
+
 // slot: where its numbers begin among the packed numbers of a plan. before, after: for each of its bits what it follows
 // there and what follows it, as `most` * the number of the block + the number of the bit; -1 if that is no such block.
 struct LinkedBlock {
@@ -35,9 +39,9 @@ struct BlockLinks {
     BlockLinks() {}
     BlockLinks(const PlanContext& context, const StepArrays& steps);
 
-    bool may_be_turned(std::size_t item) const {
-        return item < of_item.size() && of_item[item] >= 0 && at(item).may_be_turned();
-    }
+    // Whether an item is a block: its numbers are written over, and may be any, whatever the classes of its entries are.
+    bool has(std::size_t item) const { return item < of_item.size() && of_item[item] >= 0; }
+    bool may_be_turned(std::size_t item) const { return has(item) && at(item).may_be_turned(); }
     // How many blocks may be.
     Int turnable() const;
 

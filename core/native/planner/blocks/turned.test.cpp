@@ -70,6 +70,17 @@ State drawn_block(Drawn& drawn, bool special) {
     return matrix;
 }
 
+// Makes a column of a matrix [4, 4] real, by phases behind it; returns the classes of its entries.
+std::vector<char> with_real_column(State& matrix, std::size_t column) {
+    std::vector<char> classes = any_entries;
+    for (std::size_t row = 0; row < 4; ++row) {
+        const Number by = std::conj(matrix[4 * row + column]) / std::abs(matrix[4 * row + column]);
+        for (std::size_t k = 0; k < 4; ++k) matrix[4 * row + k] *= by;
+        matrix[4 * row + column] = matrix[4 * row + column].real(), classes[4 * row + column] = real;
+    }
+    return classes;
+}
+
 // A unitary matrix on three bits: of matrices on two of them; where `special`, of two at most.
 State drawn_triple(Drawn& drawn, bool special) {
     State matrix(64);
@@ -210,8 +221,13 @@ std::vector<Piece> drawn_work(Drawn& drawn, int count, bool special, int others)
                 work.push_back(drawn.piece(Kind::mix, {target, other, third}, {}, {}, any_triple, matrix));
                 break;
             }
-            default:
-                work.push_back(drawn.piece(Kind::mix, {target, other}, {}, {}, any_entries, drawn_block(drawn, special)));
+            default: {
+                State matrix = drawn_block(drawn, special);
+                const bool some_real = !special && drawn.below(2);
+                const std::vector<char> classes =
+                    some_real ? with_real_column(matrix, static_cast<std::size_t>(drawn.below(4))) : any_entries;
+                work.push_back(drawn.piece(Kind::mix, {target, other}, {}, {}, classes, matrix));
+            }
         }
     }
     return work;
@@ -264,4 +280,19 @@ TEST_CASE("a block is linked with its neighbours on each bit, unless something e
     CHECK(links.blocks[3].is_whole());
     CHECK(links.turnable() == 2);
     CHECK(links.may_be_turned(2));
+}
+
+TEST_CASE("a block may have real entries beside complex ones, but no others and not real ones alone") {
+    Drawn drawn(1, bits);
+    const auto turnable = [&](const std::vector<char>& classes) {
+        Sweeps sweeps(drawn);
+        for (int k = 0; k < 2; ++k) sweeps.add({drawn.piece(Kind::mix, {0, 1}, {}, {}, classes)}, {0, 1, 2, 3, 4, 5, 6, 7});
+        return BlockLinks(drawn.context, {sweeps.steps, sweeps.blocks, sweeps.items, {}}).turnable();
+    };
+    std::vector<char> classes = any_entries;
+    classes[0] = real;
+    CHECK(turnable(classes) == 1);
+    CHECK(turnable(std::vector<char>(16, real)) == 0);
+    classes[0] = one;
+    CHECK(turnable(classes) == 0);
 }

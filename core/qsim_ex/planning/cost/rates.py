@@ -23,8 +23,8 @@ class Rates:
         gate, and for each entry of a table; levels, levels_gate: the first two for states on several levels.
     surely: the share of a plan's predicted time below which another circuit's has to be if that is to take less indeed.
         On an H100, at 28 wires, plans of 24 families in three bases took 0.9 to 1.6 times as long as native code
-        predicts, and those of what is written out of forms 1.1 to 1.8 times; on a thread of a CPU, at 20 wires, 0.5 to
-        1.6 times and 0.6 to 1.6 times.
+        predicts, and those of what is written out of forms 1.1 to 1.8 times; on a thread of a CPU, at 20 wires, with
+        126 pairs of plans, the measured ratio is within 13 % of the predicted one in the mean (decision 0056).
     """
 
     memory: float = 4.24e12
@@ -62,7 +62,7 @@ def cpu_rates(shape: Shape, threads: int) -> Rates:
     A thread reads and writes 10 GB/s, up to ten of them.
     """
     memory = 1e10 * min(threads, 10)
-    return Rates(memory=memory, fma=shape.balance * memory / 16, seen=shape.seen, launch=1e-5, surely=0.8)
+    return Rates(memory=memory, fma=shape.balance * memory / 16, seen=shape.seen, launch=1e-5, surely=0.9)
 
 
 H200 = Rates()
