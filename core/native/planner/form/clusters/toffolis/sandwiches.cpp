@@ -2,11 +2,10 @@
 
 #include "planner/form/clusters/toffolis/sandwiches.hpp"
 
-#include <cmath>
 #include <iterator>
-#include <map>
-#include <numbers>
 #include <utility>
+
+#include "planner/form/clusters/toffolis/merged_phases.hpp"
 
 namespace qx::form {
 
@@ -15,8 +14,7 @@ namespace {
 // Pieces on each side that may be nothing alone; a relative-phase Toffoli is three.
 constexpr int most_layers = 12, of_toffoli = 3;
 constexpr std::size_t for_found = 10'000;  // more entries that are looked at for each part of what was read
-constexpr double rounding = 1e-12;
-constexpr std::size_t patience = 16;       // phases around which nothing is found, before no others are looked at
+constexpr std::size_t patience = 24;       // phases around which nothing is found, before no others are looked at
 constexpr int most_rounds = 4;
 constexpr double least = 1.5;  // how many pieces have to make one phase
 
@@ -30,7 +28,7 @@ struct Sandwich {
 
 class Sandwiches {
   public:
-    Sandwiches(const Pieces& given, std::size_t within, std::size_t& work)
+    Sandwiches(Pieces& given, std::size_t within, std::size_t& work)
         : given_(given), on_wire_(given.carried().size()), taken_(given.all.size(), no), nothing_(given.nothing),
           within_(within), work_(work) {
         for (Index k = 0; k < given.all.size(); ++k)
@@ -45,6 +43,9 @@ class Sandwiches {
             Sandwich own = around(k);
             bool any = false;
             while (grow(own) || grow_with_next(own)) any = true;
+            bool closed = false;
+            each(own.core.wires, [&](int wire) { closed = closed || close(own, wire); });
+            any = any || closed;
             failed = any ? 0 : failed + 1;
             if (!any) continue;
             for (const Index one : own.of) taken_[one] = k, out += given_.all[one].parts;
@@ -210,6 +211,49 @@ class Sandwiches {
         if (layers) own = std::move(more);
         return layers > 0;
     }
+    // Two conditions that are computed on one wire, one behind the other, share what both begin and end with, which a
+    // transpiler leaves out: of a relative-phase Toffoli that undoes the first one its last piece is missing. So the piece
+    // before two layers may act once more behind them, and is undone before that.
+    bool close(Sandwich& own, int along) {
+        Sandwich more = own;
+        if (widen(more, along, of_toffoli - 1) != of_toffoli - 1) return false;
+        const std::size_t begin = more.on_wire[static_cast<std::size_t>(along)][0];
+        if (!begin) return false;
+        const auto behind = more.of.end() - 3;  // in the first layer, where the piece is once more
+        const Index number = on_wire_[static_cast<std::size_t>(along)][begin - 1], again = *behind, last = more.of.back();
+        Piece piece = given_.all[number];
+        if (taken_[number] != no || !piece.joins() || piece.wires != given_.all[again].wires) return false;
+        more.core.pieces.insert(more.core.pieces.begin(), piece);
+        std::vector<std::pair<Matrix2*, Matrix2>> turns;  // before what comes next on each wire
+        std::size_t place_of = 0;
+        each(piece.wires, [&](int wire) {
+            const auto& own_line = on_wire_[static_cast<std::size_t>(wire)];
+            const auto [from, to] = more.on_wire[static_cast<std::size_t>(wire)];
+            const std::size_t at = place(again, wire);
+            const bool is_next = to == at + 1 || (to == at + 2 && own_line[at + 1] == last);
+            Matrix2* const next = to == own_line.size() ? &given_.carried(wire) : turn_of(own_line[to], wire);
+            if (!is_next || !next || place(number, wire) + 1 != from) return;
+            turns.emplace_back(next, given_.all[own_line[from]].turn_of(wire));
+            piece.before[place_of++] = adjoint(turns.back().second);
+        });
+        if (turns.size() < piece.before.size()) return false;
+        piece.angle = -piece.angle;
+        more.core.pieces.push_back(piece);
+        more.of.erase(behind), more.of.push_back(number);
+        if (!take(more)) return false;
+        piece.angle = -piece.angle, piece.parts = given_.all[again].parts;
+        piece.before.assign(piece.before.size(), identity2);
+        given_.all[again] = std::move(piece);
+        for (const auto& [next, before] : turns) *next = *next * before;
+        own = std::move(more);
+        return true;
+    }
+    // The turn before a piece that is where it was, and has turns.
+    Matrix2* turn_of(Index number, int wire) {
+        Piece& piece = given_.all[number];
+        if (taken_[number] != no || !piece.has_turns()) return nullptr;
+        return &piece.before[static_cast<std::size_t>(count(piece.wires & below(wire)))];
+    }
     // Makes phases of all of a sandwich, if they are fewer.
     bool take(Sandwich& own) {
         const Beginning all = find_whole(own.core, work_);
@@ -225,7 +269,7 @@ class Sandwiches {
         return true;
     }
 
-    const Pieces& given_;
+    Pieces& given_;
     std::vector<std::vector<Index>> on_wire_;
     std::vector<Index> taken_;  // by the sandwich around which phase
     std::vector<std::pair<Index, Cluster>> found_;
@@ -235,52 +279,13 @@ class Sandwiches {
     std::size_t& work_;
 };
 
-// Returns pieces in which phases of the same wires are one, if nothing between them turns these.
-Pieces merged(const Pieces& given) {
-    std::vector<std::size_t> frames(given.carried().size(), 0);
-    std::map<std::vector<std::size_t>, Index> known;
-    std::vector<Piece> all = given.all;
-    for (Index k = 0; k < all.size(); ++k) {
-        Piece& piece = all[k];
-        std::vector<std::size_t> key{piece.kind, piece.wires, piece.values};
-        bool turns = false;
-        each(piece.wires, [&](int wire) {
-            std::size_t& frame = frames[static_cast<std::size_t>(wire)];
-            if (!piece.joins() || !is_identity(piece.turn_of(wire))) frame = 2 * k + 1, turns = true;
-            key.push_back(frame);
-            if (!piece.joins()) frame = 2 * k + 2;
-        });
-        if (!piece.joins()) continue;
-        const auto [at, is_new] = known.try_emplace(key, k);
-        if (is_new || turns) continue;
-        Piece& first = all[at->second];
-        first.angle += piece.angle, first.parts += piece.parts;
-        if (piece.kind == Piece::where) first.angle = std::remainder(first.angle, 2 * std::numbers::pi);
-        piece.wires = 0;
-    }
-    Pieces out(static_cast<int>(frames.size()), false);
-    out.phase = given.phase, out.nothing = given.nothing;
-    for (Piece& piece : all) {
-        const bool is_none = piece.wires && piece.kind == Piece::where && std::fabs(piece.angle) < rounding;
-        if (is_none) {
-            each(piece.wires, [&](int wire) { out.carried(wire) = piece.turn_of(wire) * out.carried(wire); });
-            out.nothing += piece.parts;
-        } else if (piece.wires) {
-            out.put(std::move(piece), true);
-        }
-    }
-    for (std::size_t wire = 0; wire < frames.size(); ++wire)
-        out.carried(static_cast<int>(wire)) = given.carried()[wire] * out.carried(static_cast<int>(wire));
-    return out;
-}
-
 }  // namespace
 
 Pieces without_computing(Pieces given, std::size_t within, std::size_t& work, std::size_t& found) {
     const std::size_t begun = work;
     std::size_t more = 0;  // that was found here
     for (int round = 0; round < most_rounds; ++round) {
-        given = merged(given);
+        given = with_merged_phases(given);
         Sandwiches sandwiches(given, begun + within + for_found * more, work);
         const std::size_t now = sandwiches.run();
         if (!now) break;
