@@ -24,7 +24,7 @@ _MOST_BITS = 64
 """The most bits of any kind in a file."""
 
 CX_RATIO = 1.5
-"""From so many CX on for each other piece of work that mixes bits a CNOT frame may pay (see `Shape.cx_ratio`)."""
+"""From so many CX on for each matrix that mixes bits a CNOT frame may pay (see `Shape.cx_ratio`)."""
 
 _SMALL_TABLE = 3
 """A table of this many parities is always worth its entries (see `Shape.thin`)."""
@@ -180,7 +180,7 @@ class Shape:
         amplitudes are there.
     elsewhere: by how many passes over a state a sweep takes longer if its tiles are read at sums of directions.
     permute: the multiply-adds per amplitude that take as long as a basis permutation within a tile.
-    cx_ratio: plans in a CNOT frame are tried from so many CX on for each other piece of work that mixes bits.
+    cx_ratio: plans in a CNOT frame are tried from so many CX on for each matrix, which X under conditions is not.
         Of 27 families those that gain on a CPU have 2.5 and more; of all others only GHZ has more than 1.43.
     cx_ratio_there: the same for a state that is there, which does not grow: of 123 circuits on a CPU none below 5.5
         gains.

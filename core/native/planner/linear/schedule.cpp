@@ -23,15 +23,14 @@ constexpr double compared[] = {0.35, 0.15}, others[] = {0.7, 0.35, 1};
 bool is_worth_trying(const std::vector<Piece>& work, int num_bits, const Shape& shape, const Promise& promise,
                      const PlanContext& context) {
     if (2 * shape.low > shape.tile || shape.tile >= num_bits) return false;
-    std::size_t added = 0, diagonals = 0;
+    std::size_t added = 0, mixing = 0;
     for (const Piece& piece : work) {
         if (!piece.in_a_sweep()) return false;
-        diagonals += piece.kind == Kind::diagonal;
+        mixing += piece.kind != Kind::diagonal && piece.kind != Kind::permute;
         added += changes_frame(piece, context);
     }
-    std::size_t others = work.size() - diagonals - added;
-    return others + diagonals <= thresholds.scheduled_pieces &&
-           static_cast<double>(added) >= promise.cx_ratio * static_cast<double>(others);
+    return work.size() - added <= thresholds.scheduled_pieces &&
+           static_cast<double>(added) >= promise.cx_ratio * static_cast<double>(mixing);
 }
 
 LinearPlanner::LinearPlanner(CandidatePlan candidate, int num_bits, const Shape& shape, const Promise& promise, bool grows)

@@ -16,7 +16,8 @@ struct Promise {
     double cx_ratio, piece, gain;
 };
 
-// Whether work is so full of CX, and fits so well into tiles, that a plan in a CNOT frame may take less time.
+// Whether work is so full of CX, and fits so well into tiles, that a plan in a CNOT frame may take less time. Toffolis do
+// not count against it: ladders of them and of CX gain as ladders of CX do.
 bool is_worth_trying(const std::vector<Piece>& work, int num_bits, const Shape& shape, const Promise& promise,
                      const PlanContext& context);
 

@@ -2,6 +2,7 @@
 
 #include "planner/form/clusters/joint_phases.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <numbers>
 
@@ -121,7 +122,10 @@ JointPhases joint_phases(const std::vector<double>& given, double tolerance) {
     }
     write(best, flips, tolerance, out);
     join(out.joint, tolerance);
-    if (out.joint.size() < 2) return out;
+    const auto is_cz = [&](const JointPhase& one) {
+        return count(one.bits) == 2 && std::fabs(std::fabs(short_way(one.angle)) - std::numbers::pi) <= tolerance;
+    };
+    if (out.joint.size() < 2 || std::all_of(out.joint.begin(), out.joint.end(), is_cz)) return out;
     for (double& one : parities) one = short_way(one - given[0]);
     of_parities(parities);
     if (joint(parities, tolerance) >= out.joint.size()) return out;

@@ -21,7 +21,8 @@ struct JointPhases {
     double all = 0;
 };
 
-// Returns the fewest that are found. given: phases, of as many indices as bits have. tolerance: up to which one is 0.
+// Returns the fewest that are found, but phases by a sign of two bits as they are, since these may be CX. given: phases, of
+// as many indices as bits have. tolerance: up to which one is 0.
 JointPhases joint_phases(const std::vector<double>& given, double tolerance);
 
 }  // namespace qx::form

@@ -12,8 +12,8 @@ namespace {
 
 constexpr double root = std::numbers::sqrt2 / 2, rounding = 1e-12;
 // Costs of X under one control or two, and under more, for phases under many may be of any wires, near or far; of a turn
-// under controls, and of phases and X of a wire alone; a turn has 1.
-constexpr double of_flip = 0.5, of_wide_flip = 0.9, of_turn = 0.6, of_small = 0.3;
+// under controls, of phases and X of a wire alone, and of a sign under controls; a turn has 1.
+constexpr double of_flip = 0.5, of_wide_flip = 0.9, of_turn = 0.6, of_small = 0.3, of_sign = 0.05;
 constexpr int few_wires = 3;
 
 bool is_sign(const Piece& piece) {
@@ -29,11 +29,13 @@ double cost(const Matrix2& turn, bool passes) {
 
 }  // namespace
 
+bool passes_flip(const Matrix2& turn) { return is_identity({1.0 + turn[1] + turn[2], 0, 0, -turn[3] / turn[0]}); }
+
 Matrix2 turn_before(const Piece& piece, int wire) { return piece.has_turns() ? piece.turn_of(wire) : identity2; }
 
-Matrix2 flip_frame(const Piece& piece, int wire) {
-    const double sign = piece.values >> wire & 1 ? 1 : -1;  // X where the wire is 0 is Z X Z where it is 1
-    return {root, root, sign * root, -sign * root};
+Matrix2 flip_frame(const Piece& piece, int wire, bool inverts) {
+    const double sign = piece.values >> wire & 1 ? root : -root;  // X where the wire is 0 is Z X Z where it is 1
+    return inverts ? Matrix2{sign, -sign, root, root} : Matrix2{root, root, sign, -sign};
 }
 
 Matrix2 turn_under_controls(const Piece& piece, int wire, const Matrix2& before) {
@@ -47,62 +49,80 @@ namespace {
 // The choices along a wire, with the least costs so far.
 class Choices {
   public:
-    enum Choice : std::size_t { phase, flip, turn };
+    enum Choice : std::size_t { phase, flip, inverted, turn };
+    static constexpr std::size_t choices = 4;
 
-    Choices(int wire, std::vector<Target>& out) : wire_(wire), out_(out) {}
+    Choices(int wire, double of_cx, std::vector<Target>& out) : wire_(wire), of_cx_(of_cx), out_(out) {}
 
     // Goes on to a piece, or to what acts behind all.
     void step(const Matrix2& turn_before, const Piece* piece, Index number) {
         const bool may = piece && out_[number].wire < 0;
-        const std::array<bool, 3> allowed{true, may && is_sign(*piece), may && piece->kind == Piece::where};
-        const double flip_costs = piece && count(piece->wires) > few_wires ? of_wide_flip : of_flip;
-        const Matrix2 frame = allowed[flip] ? flip_frame(*piece, wire_) : identity2;
-        std::array<double, 3> now{HUGE_VAL, HUGE_VAL, HUGE_VAL};
-        std::array<Matrix2, 3> behind{identity2, adjoint(frame), identity2};
+        const bool flips = may && is_sign(*piece);
+        const std::array<bool, choices> allowed{true, flips, flips, may && piece->kind == Piece::where};
+        const int wires = piece ? count(piece->wires) : 0;
+        const double flip_costs = wires > few_wires ? of_wide_flip : wires > 2 ? of_flip : of_cx_;
+        const double sign_costs = wires > 2 ? of_sign : 0;
+        std::array<double, choices> now{HUGE_VAL, HUGE_VAL, HUGE_VAL, HUGE_VAL};
+        std::array<Matrix2, choices> behind{identity2, identity2, identity2, identity2};
         before_.push_back({});
-        for (const Choice to : {phase, flip, turn})
-            for (std::size_t from = 0; allowed[to] && from < 3; ++from) {
+        for (const Choice to : {phase, flip, inverted, turn}) {
+            const bool is_flip = to == flip || to == inverted;
+            const Matrix2 frame = allowed[to] && is_flip ? flip_frame(*piece, wire_, to == inverted) : identity2;
+            for (std::size_t from = 0; allowed[to] && from < choices; ++from) {
                 if (least_[from] >= now[to]) continue;
-                const Matrix2 own = turn_before * behind_[from];
+                const Matrix2 own = turn_before * behind_[from], framed = frame * own;
+                const bool passes = is_flip && passes_flip(framed);
                 const double sum = least_[from] + (to == phase  ? cost(own, piece && piece->joins())
-                                                   : to == flip ? flip_costs + cost(frame * own, false)
-                                                                : of_turn);
+                                                   : to == turn ? of_turn
+                                                   : passes     ? flip_costs + sign_costs
+                                                                : flip_costs + cost(framed, false));
                 if (sum >= now[to]) continue;
                 now[to] = sum, before_.back()[to] = from;
-                if (to == turn) behind[turn] = own;
+                if (to != phase) behind[to] = to == turn || passes ? own : adjoint(frame);
             }
+        }
         least_ = now, behind_ = behind;
     }
-    // Writes what was chosen of the pieces, given by their numbers.
-    void end(const std::vector<Index>& pieces) {
+    // Writes what was chosen of the pieces, given by their numbers, and returns what it costs.
+    double end(const std::vector<Index>& pieces) {
         std::size_t choice = before_.back()[phase];
         for (std::size_t k = pieces.size(); k-- > 0; choice = before_[k][choice])
-            if (choice != phase) out_[pieces[k]] = {wire_, choice == turn};
+            if (choice != phase) out_[pieces[k]] = {wire_, choice == turn, choice == inverted};
+        return least_[phase];
     }
 
   private:
     int wire_;
+    double of_cx_;
     std::vector<Target>& out_;
-    std::array<double, 3> least_{0, HUGE_VAL, HUGE_VAL};
-    std::array<Matrix2, 3> behind_{identity2, identity2, identity2};  // what the last piece leaves
-    std::vector<std::array<std::size_t, 3>> before_;  // for each piece and choice, the choice before it
+    std::array<double, choices> least_{0, HUGE_VAL, HUGE_VAL, HUGE_VAL};
+    std::array<Matrix2, choices> behind_{identity2, identity2, identity2, identity2};  // what the last piece leaves
+    std::vector<std::array<std::size_t, choices>> before_;  // for each piece and choice, the choice before it
 };
 
 }  // namespace
 
-std::vector<Target> targets(const Pieces& of) {
-    std::vector<Target> out(of.all.size());
-    std::vector<std::vector<Index>> on_wire(of.carried().size());
+std::vector<Target> targets(const Pieces& of, bool cx_is_free) {
+    const std::size_t wires = of.carried().size();
+    std::vector<std::vector<Index>> on_wire(wires);
     for (Index k = 0; k < of.all.size(); ++k)
         each(of.all[k].wires, [&](int wire) { on_wire[static_cast<std::size_t>(wire)].push_back(k); });
-    for (std::size_t at = 0; at < on_wire.size(); ++at) {
-        const int wire = static_cast<int>(at);
-        Choices choices(wire, out);
-        for (const Index k : on_wire[at]) choices.step(turn_before(of.all[k], wire), &of.all[k], k);
-        choices.step(of.carried()[at], nullptr, 0);
-        choices.end(on_wire[at]);
+    std::vector<Target> best;
+    double least = HUGE_VAL;
+    for (const bool backwards : {false, true}) {  // which of the wires of a piece may choose first
+        std::vector<Target> out(of.all.size());
+        double sum = 0;
+        for (std::size_t k = 0; k < wires; ++k) {
+            const std::size_t at = backwards ? wires - 1 - k : k;
+            const int wire = static_cast<int>(at);
+            Choices choices(wire, cx_is_free ? 0 : of_flip, out);
+            for (const Index piece : on_wire[at]) choices.step(turn_before(of.all[piece], wire), &of.all[piece], piece);
+            choices.step(of.carried()[at], nullptr, 0);
+            sum += choices.end(on_wire[at]);
+        }
+        if (sum < least) best = std::move(out), least = sum;
     }
-    return out;
+    return best;
 }
 
 Int percent_of_turns(const Pieces& of, const std::vector<Target>& targets) {

@@ -12,18 +12,21 @@ namespace qx::form {
 // The wire of which a piece is X, or a turn, under the control of its others; negative if it is a phase of all.
 struct Target {
     int wire = -1;
-    bool turns = false;
+    bool turns = false, inverts = false;
 };
 
-// Returns that of each piece.
-std::vector<Target> targets(const Pieces& of);
+// Returns that of each piece. cx_is_free: as it is in a CNOT frame.
+std::vector<Target> targets(const Pieces& of, bool cx_is_free);
 
 // Returns how many percent of all pieces are turns of a wire under the control of another one, with no other piece of both
 // beside them: what a matrix of two wires is runs as one anyway.
 Int percent_of_turns(const Pieces& of, const std::vector<Target>& targets);
 
 // What acts before X in place of a sign, on its wire; its inverse acts behind it.
-Matrix2 flip_frame(const Piece& piece, int wire);
+Matrix2 flip_frame(const Piece& piece, int wire, bool inverts);
+
+// Whether what acts before X is a sign, which passes it, and leaves one where the controls have their values.
+bool passes_flip(const Matrix2& turn);
 
 // What acts on one of its wires before a piece.
 Matrix2 turn_before(const Piece& piece, int wire);

@@ -64,25 +64,43 @@ void Writer::write_piece(const Piece& piece, const Target& target, const std::ve
     }
 }
 
+// Whether there are as many CX, for each matrix, as a plan in a CNOT frame asks for.
+bool Writer::mostly_adds() const {
+    std::size_t added = 0, mixing = 0;
+    for (const Gate& gate : gates)
+        added += gate.kind == Gate::flip && gate.num_conditions == 1, mixing += gate.kind == Gate::matrix;
+    return static_cast<double>(added) >= cx_ratio_ * static_cast<double>(mixing);
+}
+
 // Does a bounded amount of work on clusters, and writes them if much was found.
 Writer::State Writer::clusters() {
     if (clusters_->advance()) return State::busy;
     const Pieces& found = clusters_->found();
-    const std::vector<Target> chosen = targets(found);
+    const std::vector<Target> chosen = targets(found, false);
     if (!clusters_->worthwhile(percent_of_turns(found, chosen) / 2)) return State::given_up;
+    write_pieces(found, targets(found, true));
+    if (!mostly_adds()) write_pieces(found, chosen);
+    last = gates.size();
+    return State::done;
+}
+
+// Writes pieces, each as what was chosen for it.
+void Writer::write_pieces(const Pieces& found, const std::vector<Target>& chosen) {
+    gates.clear(), entries.clear(), conditions.clear();
     phase.value = found.phase;
     std::vector<Matrix2> left(found.carried().size(), identity2);  // what acts on each wire before its next piece
     for (std::size_t k = 0; k < found.all.size(); ++k) {
         const Piece& piece = found.all[k];
+        bool passes = false;  // whether a sign passes X
         each(piece.wires, [&](int wire) {
             Matrix2& own = left[static_cast<std::size_t>(wire)];
             own = turn_before(piece, wire) * own;
             const bool is_target = wire == chosen[k].wire;
             if (is_target && chosen[k].turns) return;
             if (!piece.joins() || is_target) {
-                const bool flips = piece.joins();
-                write_turn(wire, flips ? flip_frame(piece, wire) * own : own);
-                own = flips ? adjoint(flip_frame(piece, wire)) : identity2;
+                const Matrix2 frame = is_target ? flip_frame(piece, wire, chosen[k].inverts) : identity2;
+                passes = is_target && passes_flip(frame * own);
+                if (!passes) write_turn(wire, frame * own), own = adjoint(frame);
                 return;
             }
             const Matrix2 phases = split_phases(own);
@@ -90,11 +108,13 @@ Writer::State Writer::clusters() {
             own = phases;
         });
         write_piece(piece, chosen[k], left);
+        if (!passes) continue;
+        const Mask controls = piece.wires & ~unit(chosen[k].wire), values = piece.values & controls;
+        if (count(controls) > 1) write_phase(controls, values, -1);
+        else left[static_cast<std::size_t>(lowest(controls))][values ? 3 : 0] *= -1;  // which are phases now
     }
     for (std::size_t wire = 0; wire < left.size(); ++wire)
         write_turn(static_cast<int>(wire), found.carried()[wire] * left[wire]);
-    last = gates.size();
-    return State::done;
 }
 
 }  // namespace qx::form

@@ -130,6 +130,8 @@ class Writer {
     void write_matrix(Mask mixes, const Complex* of);
     void write_phase(Mask wires, Mask values, Complex by);
     void write_turn(int wire, const Matrix2& turn);
+    bool mostly_adds() const;
+    void write_pieces(const Pieces& found, const std::vector<Target>& chosen);
     void write_piece(const Piece& piece, const Target& target, const std::vector<Matrix2>& left);
 
     const Form& form_;
