@@ -6,7 +6,7 @@ from collections import Counter
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from planning.form.test_written_clusters import BASES, clusters, turns
 from planning.form.test_written_pairs import ops, pair
@@ -81,6 +81,7 @@ _KINDS = st.sampled_from(["turn", "h", "z", "phase", "ccx", "any", "rz"])
 
 
 @settings(max_examples=40, deadline=None)
+@example([("turn", 451), ("turn", 1), ("phase", 91), ("ccx", 0)], False, 0)
 @given(st.lists(st.tuples(_KINDS, st.integers(0, 1 << 20)), min_size=4, max_size=16), st.booleans(), st.integers(0, 9))
 def test_whatever_is_under_a_control_stays_what_it_is(drawn: list[tuple[str, int]], zeros: bool, way: int) -> None:
     """Drawn turns under a control, their inverses, Toffolis and others are what is written of them."""

@@ -19,11 +19,13 @@ constexpr int most_rounds = 4;
 constexpr double least = 1.5;  // how many pieces have to make one phase
 
 // A phase and what stands around it. core: pieces that do the same. of: the numbers of those that were given, that of the
-// phase first. on_wire: for each wire the places, on it, of the first piece and of the one behind the last.
+// phase first. on_wire: for each wire the places, on it, of the first piece and of the one behind the last. passed: wires on
+// which its pieces before or behind the phase have passed others, as what comes next has to do, too.
 struct Sandwich {
     Cluster core{};
     std::vector<Index> of{};
     std::vector<std::array<std::size_t, 2>> on_wire{};
+    std::array<Mask, 2> passed{};
 };
 
 class Sandwiches {
@@ -83,7 +85,7 @@ class Sandwiches {
         return static_cast<std::size_t>(std::lower_bound(own.begin(), own.end(), piece) - own.begin());
     }
     Sandwich around(Index piece) const {
-        Sandwich out{{given_.all[piece].wires, {given_.all[piece]}}, {piece}, {}};
+        Sandwich out{{given_.all[piece].wires, {given_.all[piece]}}, {piece}, {}, {}};
         out.on_wire.resize(on_wire_.size());
         each(out.core.wires, [&](int wire) {
             const std::size_t at = place(piece, wire);
@@ -106,14 +108,18 @@ class Sandwiches {
             const auto [from, to] = own.on_wire[static_cast<std::size_t>(wire)];
             const std::size_t left = place(before, wire), right = place(behind, wire);
             const bool is_new = !(own.core.wires >> wire & 1);
+            const auto has_passed = [&](std::size_t side) { return (own.passed[side] >> wire & 1) != 0; };
             may = may &&
-                  (is_new ? are_alike(left, right, wire) : are_alike(left, from, wire) && are_alike(to - 1, right, wire));
+                  (is_new ? are_alike(left, right, wire, false)
+                          : are_alike(left, from, wire, has_passed(0)) && are_alike(to - 1, right, wire, has_passed(1)));
         });
         if (!may) return false;
         each(first.wires, [&](int wire) {
             auto& [from, to] = own.on_wire[static_cast<std::size_t>(wire)];
             const std::size_t left = place(before, wire), right = place(behind, wire) + 1;
             const bool is_new = !(own.core.wires >> wire & 1);  // else it may pass what was added along another wire
+            if (is_new ? left + 2 != right : left + 1 != from) own.passed[0] |= unit(wire);
+            if (is_new ? left + 2 != right : to != right - 1) own.passed[1] |= unit(wire);
             from = is_new ? left : std::min(from, left), to = is_new ? right : std::max(to, right);
         });
         own.core.wires |= first.wires;
@@ -123,15 +129,16 @@ class Sandwiches {
         return true;
     }
     // Whether nothing, or nothing but phases without turns, stands between two pieces on a wire: the pieces of a sandwich
-    // pass them.
-    bool are_alike(std::size_t one, std::size_t other, int wire) const {
+    // pass them. have_passed: whether there are others to pass anyway.
+    bool are_alike(std::size_t one, std::size_t other, int wire, bool have_passed) const {
         const auto& line = on_wire_[static_cast<std::size_t>(wire)];
         const auto passes = [&](Index piece) {
             return given_.all[piece].joins() && is_identity(given_.all[piece].turn_of(wire));
         };
         const auto [first, last] = std::minmax(one, other);
-        return one + 1 == other || std::all_of(line.begin() + static_cast<std::ptrdiff_t>(first),
-                                               line.begin() + static_cast<std::ptrdiff_t>(last) + 1, passes);
+        return (one + 1 == other && !have_passed) ||
+               std::all_of(line.begin() + static_cast<std::ptrdiff_t>(first),
+                           line.begin() + static_cast<std::ptrdiff_t>(last) + 1, passes);
     }
     // Widens a sandwich along one of some wires, the highest one first, and lets these be those of what was added.
     bool widen_along(Sandwich& own, Mask& wires) const {
@@ -232,7 +239,8 @@ class Sandwiches {
             const std::size_t at = place(again, wire);
             const bool is_next = to == at + 1 || (to == at + 2 && own_line[at + 1] == last);
             Matrix2* const next = to == own_line.size() ? &given_.carried(wire) : turn_of(own_line[to], wire);
-            if (!is_next || !next || place(number, wire) + 1 != from) return;
+            const bool passes = ((more.passed[0] | more.passed[1]) >> wire & 1) != 0;  // others, as its turn may not
+            if (!is_next || !next || passes || place(number, wire) + 1 != from) return;
             turns.emplace_back(next, given_.all[own_line[from]].turn_of(wire));
             piece.before[place_of++] = adjoint(turns.back().second);
         });
@@ -245,6 +253,7 @@ class Sandwiches {
         piece.before.assign(piece.before.size(), identity2);
         given_.all[again] = std::move(piece);
         for (const auto& [next, before] : turns) *next = *next * before;
+        more.passed[1] |= given_.all[again].wires;
         own = std::move(more);
         return true;
     }
