@@ -9,6 +9,7 @@ import pytest
 from support.planted import on_the_cpu
 
 from tools.faults import forms, planted, rewrites
+from tools.fuzz.case import Case, parse
 from tools.fuzz.kinds import drawn
 from tools.fuzz.run import outcome_of
 
@@ -69,3 +70,21 @@ def test_nothing_is_found_without_a_fault() -> None:
     """The search that has to find planted faults finds nothing where there is none."""
     assert planted.first(5, forms.KIND) is None
     assert planted.first(5, rewrites.KIND) is None
+
+
+def test_of_equal_strings_any_may_be_forgotten() -> None:
+    """Where few layers are asked, a rotation may stand before an equal one that was put earlier, and both are right."""
+    program = """
+for w in q: qc.sx(w)
+qc.append(lib.UnitaryGate(blocks(2, 10)), [q[3], q[2]])
+qc.append(lib.PermutationGate([2, 0, 1]), [q[2], q[4], q[3]])
+qc.h(q[2])
+qc.rxx(5.36, q[2], q[0])
+qc.h(q[2])
+qc.append(lib.MCPhaseGate(16*pi/4, 3, ctrl_state=3), [q[4], q[0], q[3], q[2]])
+qc.append(lib.MCPhaseGate(pi, 2, ctrl_state=0), [q[4], q[3], q[2]])
+qc.append(lib.MCPhaseGate(pi, 3, ctrl_state=3), [q[4], q[2], q[0], q[3]])
+"""
+    ask = {"basis": "cx", "level": 0, "entry": "manner", "rows": 1, "values": 0, "seed": 0, "manner": 1, "machine": 0}
+    case = Case("qiskit-bases", 5, 0, parse(program), {}, ask | {"thresholds": {"layers_looked_at": 2}})
+    assert outcome_of(case).trouble is None

@@ -117,10 +117,15 @@ void Layers::put(Item item, std::size_t layer) {
     for (Index k = 0; k < item.count; ++k) extend(generators_[item.first + k].pauli);
 }
 
-// Forgets an item of a layer; of those about one string the last one goes first.
+// Forgets an item of a layer. Of those about one string it may be any: where not all layers are asked, one that was put
+// later may stand before others.
 void Layers::forget(Index number) {
     const Item& item = items_[number];
-    if (!item.is_block()) last_[item.name] = item.before;
+    if (!item.is_block()) {
+        Index* at = &last_[item.name];
+        while (*at != number) at = &items_[*at].before;
+        *at = item.before;
+    }
     free_.push_back(number);
 }
 
