@@ -69,7 +69,7 @@ def test_what_no_rank_can_plan_is_refused_by_each(measures: bool, hold: Hold) ->
     made = CircuitBuilder(5, 1)
     if measures:
         made.gate("h", [3]).measure([3], [0]).reset([3])
-    circuit = made.unitary(haar(np.random.default_rng(1), 3), [1, 0, 2]).measure([3], [0]).build()
+    circuit = made.unitary(haar(np.random.default_rng(1), 3), [1, 0, 2]).measure([0], [0]).build()
 
     def refused() -> None:
         with pytest.raises(NotSupported, match="mixes 3 bits at once"):

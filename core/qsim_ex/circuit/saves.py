@@ -144,7 +144,7 @@ class SaveKind:
     of_density: returns values [rows, …] of density matrices [rows, 2^k, 2^k] of its wires, to which it is linear; of a
         kind for which `observe.saved` and `density.questions` have no reader that is faster.
     of_mixed: whether mixed states have such a value. linear: whether it is linear in the density matrix, so that the
-        mean over trajectories is that of the mixed state.
+        mean over trajectories is that of the mixed state. of_populations: whether it depends on these alone.
     gates_only: whether only gates may stand before the save. in_order: whether reading it puts the wires in order.
     method: the only method that keeps it, in the words of the option; None: any that has amplitudes.
     """
@@ -157,6 +157,7 @@ class SaveKind:
     of_density: Callable[[Save, Complex], SaveValues] | None = None
     of_mixed: bool = True
     linear: bool = True
+    of_populations: bool = False
     gates_only: bool = False
     in_order: bool = False
     method: str | None = None
@@ -192,13 +193,13 @@ def _itself(_save: Save, matrices: Complex) -> Complex:
 
 SAVE_KINDS: Mapping[str, SaveKind] = {
     "statevector": SaveKind(_SINGLE, _vector, of_mixed=False, linear=False, in_order=True),
-    "probabilities": SaveKind(_AVERAGE, _vector, some_wires=True, dtype=np.float64),
+    "probabilities": SaveKind(_AVERAGE, _vector, some_wires=True, dtype=np.float64, of_populations=True),
     "expectation_value": SaveKind(_AVERAGE, _number, some_wires=True, asks="observable", dtype=np.float64),
     "expectation_value_variance": SaveKind(
         _AVERAGE, _pair, some_wires=True, asks="observable", dtype=np.float64, linear=False
     ),
     "amplitudes": SaveKind(_SINGLE, _of_values, asks="values", of_mixed=False, linear=False),
-    "amplitudes_squared": SaveKind(_AVERAGE, _of_values, asks="values", dtype=np.float64),
+    "amplitudes_squared": SaveKind(_AVERAGE, _of_values, asks="values", dtype=np.float64, of_populations=True),
     "density_matrix": SaveKind(_AVERAGE, _matrix, some_wires=True, dtype=np.complex128, of_density=_itself),
     "unitary": SaveKind(("single", "list"), _matrix, of_mixed=False, linear=False, gates_only=True),
     "stabilizer": SaveKind(_SINGLE, _tableau, dtype=np.uint8, of_mixed=False, linear=False, method="stabilizer"),

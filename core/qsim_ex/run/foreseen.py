@@ -12,6 +12,7 @@ from qsim_ex.options.methods import USUAL
 from qsim_ex.placement.deployment import Deployment
 from qsim_ex.program.divide import program_of
 from qsim_ex.program.program import Program, Segment
+from qsim_ex.program.seen import seen
 from qsim_ex.run.candidates import gates_of
 from qsim_ex.run.instead import CHECKPOINT
 from qsim_ex.run.pipeline import BatchCall
@@ -64,7 +65,7 @@ def foreseen(
         return tuple(plans_of(program, circuit.num_qubits, shape, levels, device.grows).values())
 
     def anew(written: Circuit) -> tuple[Program, tuple[Plan, ...]]:
-        program = program_of(written.structure, False, 0, ())
+        program = program_of(seen(written.structure, whole=False), False, 0, ())
         return program, planned(program)
 
     def one(segment: Segment, start: Layout, fresh: int) -> Plan:

@@ -34,6 +34,7 @@ from qsim_ex.options import Checkpoint, Options
 from qsim_ex.options.methods import UNDER, MethodRow
 from qsim_ex.program.divide import groups_of, program_of
 from qsim_ex.program.program import Program
+from qsim_ex.program.seen import parted, seen
 from qsim_ex.program.separate import separation_of
 from qsim_ex.result import BatchResult
 from qsim_ex.run.candidates import gates_of
@@ -112,8 +113,7 @@ class BatchCall:
         structure = self.circuit.structure
         if len(structure.instructions) << structure.num_qubits >= thresholds.now.method_work:
             return True
-        saves = structure.saves if Save in structure.kinds else ()
-        return any(SAVE_KINDS[save.what].method is not None for save in saves)
+        return any(SAVE_KINDS[save.what].method is not None for save in structure.saves)
 
     @property
     def draws_noise(self) -> bool:
@@ -156,6 +156,8 @@ def run_by_method(call: BatchCall) -> BatchResult:
         if (row.only_if is None or getattr(call, row.only_if)) and (suited := _method(row).suits(call)) is not None:
             return suited.result()
     method = _method(usual)
+    if usual.index_bits == 1 and not call.observables and call.may_be_heavy:
+        call = replace(call, circuit=Circuit.of_structure(parted(call.circuit.structure), call.circuit.operands))
     alone = method.run_joined if call.circuit.structure.is_one_part(bool(call.observables)) else None
     try:
         return (alone or method.run)(call)
@@ -197,10 +199,10 @@ def _run_in_parts(call: BatchCall, how: How) -> BatchResult:
 
 def run_whole(call: BatchCall, separation: Separation | None = None) -> BatchResult:
     """Run a circuit, or what is left of it without idle wires, as one part."""
-    began, circuit, bound = perf_counter(), call.circuit, call.bound
-    observed = bool(call.observables)
+    began, circuit, bound, observed = perf_counter(), call.circuit, call.bound, bool(call.observables)
     part = None if separation is None else separation.parts[0]
-    program = program_of(circuit.structure, observed, 0, call.groups) if part is None else part.program(observed)
+    made = circuit.structure if observed or not call.may_be_heavy else seen(circuit.structure, whole=True)
+    program = program_of(made, observed, 0, call.groups) if part is None else part.program(observed)
     request = call.checked(program, program.has_measurement or (separation is not None and separation.measures))
     if separation is not None:
         circuit, bound, request = without_idle_wires(separation, circuit, bound, request)
@@ -225,11 +227,12 @@ def planned_run(call: BatchCall, inputs: Inputs) -> PlannedRun:
     separation, circuit, program, bound, request, wheres, *_ = inputs
     options, states = call.options, bound.count * request.trajectories
     as_it_came = cache(partial(machines_of, wheres, program, options, states))
-    if (found := _faster(call, inputs, lambda: as_it_came()[1][0].plans)) is not None:
+    found = _faster(call, inputs, lambda: as_it_came()[1][0].plans) if (heavy := call.may_be_heavy) else None
+    if found is not None:
         circuit, program, bound, _, observables, _ = found
         request = replace(request, observables=observables or request.observables)
     facts = {} if found is None else {FACT: found.fact}
-    if found is None and call.may_be_heavy and not gates_of(circuit.structure):
+    if found is None and heavy and not gates_of(circuit.structure):
         given = program, circuit.num_qubits, bound, request.trajectories, wheres, options
         program, bound, facts = instead.of_run(*given, as_it_came)
     way, machines = machines_of(wheres, program, options, states) if facts else as_it_came()
@@ -238,15 +241,14 @@ def planned_run(call: BatchCall, inputs: Inputs) -> PlannedRun:
 
 def _faster(call: BatchCall, inputs: Inputs, plans: Callable[[], Sequence[Plan]]) -> Written | None:
     """Return what runs in place of a circuit; None if nothing is that is faster. plans: makes its plans."""
-    where, options, part, bound = inputs.wheres[0], call.options, inputs.part, inputs.bound
-    if not call.may_be_heavy or inputs.program.branches or options.checkpoint is not None:
+    where, options, bound, observed = inputs.wheres[0], call.options, inputs.bound, bool(call.observables)
+    if inputs.program.branches or options.checkpoint is not None:
         return None  # a checkpoint is found again by the circuit's own numbers
 
     def planned(written: Circuit) -> tuple[Program, Sequence[Plan]]:
-        if part is None:
-            program = program_of(written.structure, bool(call.observables), 0, call.groups)
-        else:
-            program = replace(part, structure=written.structure).program(bool(call.observables))
+        made = written.structure if observed else seen(written.structure, whole=inputs.part is None)
+        apart = inputs.part and replace(inputs.part, structure=made)
+        program = apart.program(observed) if apart else program_of(made, observed, 0, call.groups)
         return program, machines_of(inputs.wheres, program, options, bound.count)[1][0].plans
 
     place, structure = Where(where.device, where.deployment, options), inputs.circuit.structure

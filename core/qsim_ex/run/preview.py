@@ -29,6 +29,7 @@ from qsim_ex.precision import PRECISIONS
 from qsim_ex.program.choices import entropy
 from qsim_ex.program.divide import program_of
 from qsim_ex.program.program import Program
+from qsim_ex.program.seen import parted, seen
 from qsim_ex.program.separate import separation_of
 from qsim_ex.program.separation import Separation
 from qsim_ex.run.candidates import beginning_of, gates_of
@@ -67,9 +68,12 @@ def _parts(
     """
     if (parts := _method(USUAL[options.method]).parts) is not None:
         return parts(circuit, options)
+    if heavy := BatchCall.of_shots(circuit, options).may_be_heavy:
+        circuit = Circuit.of_structure(parted(circuit.structure), circuit.operands)
     separation = separation_of(circuit.structure, how="apart" if options.separate else "whole")
     if separation is None:
-        return None, [(circuit, program_of(circuit.structure, False, 0, ()))]
+        made = seen(circuit.structure, whole=True) if heavy else circuit.structure
+        return None, [(circuit, program_of(made, False, 0, ()))]
     if options.divides:
         try:
             for part in separation.parts:
@@ -120,10 +124,14 @@ def _of_circuit(circuit: Circuit, options: Options, machine: Cluster | None) -> 
     if (told := _without_plans(circuit, options)) is not None:
         return Explanation("\n".join(told))
     separation, parts = _parts(circuit, options, machine)
+    looks = USUAL[options.method].index_bits == 1 and BatchCall.of_shots(circuit, options).may_be_heavy
+    run = seen(circuit.structure, whole=True) if looks else circuit.structure
+    left_out = circuit.structure.num_gates - run.num_gates
+    head = [f"{left_out:,} of its gates are not run: no measurement at the end sees them"] if left_out else []
     if separation is None:
         told, charts = _explained(*parts[0], options, machine)
-        return Explanation("\n".join([*told, *_of_shots(circuit, options)]), charts)
-    lines, charts = [separation.describe()], []
+        return Explanation("\n".join([*head, *told, *_of_shots(circuit, options)]), charts)
+    lines, charts = [*head, separation.describe()], []
     alike: dict[int, list[int]] = {}
     for number, (one, _) in enumerate(parts):
         alike.setdefault(id(one.structure), []).append(number)
