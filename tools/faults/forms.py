@@ -82,6 +82,7 @@ FAULTS = {
     "the other phase of two wires": Fault(
         "clusters/pieces.cpp", "piece.values |= unit(wire), piece.angle = -piece.angle;", "piece.values |= unit(wire);"
     ),
+    "pieces that pass others": Fault("clusters/cluster.cpp", "if (!goes) stays |= wires;", ""),
     "the other value of a control": Fault(
         "clusters/blocks/controlled.cpp",
         "piece.values = own.value ? piece.control : 0;",

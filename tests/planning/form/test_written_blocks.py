@@ -11,8 +11,8 @@ from planning.form.test_written_pairs import ops
 
 from benchmarks.forms import transpiled
 from benchmarks.gates import Gate, Matrix, haar
-from qsim_ex import thresholds
-from qsim_ex.planning.written.out import WrittenCircuit
+from qsim_ex import reference, thresholds
+from qsim_ex.planning.written.out import Manner, WrittenCircuit, written_out
 
 CHAIN = [(0, 1, 2, 3), (2, 3, 4, 5), (0, 1, 2, 3), (2, 3, 4, 5)]
 
@@ -23,6 +23,15 @@ def hop(angle: float) -> Matrix:
     values, vectors = np.linalg.eigh(np.kron(lower, lower.T) + np.kron(lower.T, lower))
     made: Matrix = (vectors * np.exp(1j * angle * values)) @ vectors.T
     return made
+
+
+def excitation(size: int, states: tuple[int, int], angle: float) -> Matrix:
+    """Return a turn of two states, with two entries more that are not 0 than the identity."""
+    out = np.eye(size, dtype=np.complex128)
+    first, second = states
+    out[first, first] = out[second, second] = np.cos(angle)
+    out[first, second], out[second, first] = np.sin(angle), -np.sin(angle)
+    return out
 
 
 def ternary_sum() -> Matrix:
@@ -61,6 +70,26 @@ def test_sums_between_dense_matrices_of_two_wires_have_zeros(basis: tuple[str, .
     found = filled(clusters(transpiled(gates, 6, basis, 1)))
     assert len(found) == 2
     assert max(found) <= 128
+
+
+@pytest.mark.parametrize("basis", BASES)
+def test_matrices_whose_wires_others_are_done_with_one_by_one_come_back(basis: tuple[str, ...]) -> None:
+    """Pair excitations between turns of two states each, in whatever order their wires are ready, have their zeros."""
+    rng = np.random.default_rng(3)
+    gates = entangled(8)
+    for _ in range(2):
+        for wire in range(6):
+            gates.append(Gate("unitary", (wire, wire + 2), matrix=excitation(4, (1, 2), rng.uniform(0.1, 1))))
+        for _ in range(3):
+            a, b = (2 * int(pair) for pair in rng.permutation(4)[:2])
+            gates.append(Gate("unitary", (a, a + 1, b, b + 1), matrix=excitation(16, (3, 12), rng.uniform(0.2, 1))))
+    circuit = transpiled(gates, 8, basis, 1)
+    written = written_out(circuit, manner=Manner.CLUSTERS, zeros=False)
+    assert written
+    assert set(filled(written)) == {18}
+    psi = rng.normal(size=256) / 16
+    found = reference.simulate(written.circuit(circuit.operands), psi)
+    assert np.abs(found - reference.simulate(circuit, psi)).max() < 1e-11
 
 
 @given(st.lists(st.integers(0, 1 << 30), min_size=1, max_size=3), st.sampled_from(BASES), st.integers(0, 3))

@@ -3,6 +3,7 @@
 #include "planner/form/clusters/cluster.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 namespace qx::form {
@@ -52,6 +53,27 @@ class Probe {
 };
 
 }  // namespace
+
+std::size_t put_last(std::vector<Piece>& pieces, Mask ahead) {
+    std::vector<Piece> first, last;
+    std::array<Mask, 64> behind{};  // of each wire, the wires of the pieces behind
+    Mask stays = 0;
+    for (std::size_t k = pieces.size(); k-- > 0;) {
+        const Mask wires = pieces[k].wires;
+        bool alone = count(wires) == 2;
+        each(wires, [&](int wire) {
+            Mask& on = behind[static_cast<std::size_t>(wire)];
+            alone = alone && !(on & ~wires), on |= wires;
+        });
+        const bool goes = alone || !(wires & (stays | ~ahead));
+        if (!goes) stays |= wires;
+        (goes ? last : first).push_back(std::move(pieces[k]));
+    }
+    const std::size_t number = first.empty() ? last.size() : first.size();
+    pieces.clear();
+    for (std::vector<Piece>* some : {&first, &last}) std::move(some->rbegin(), some->rend(), std::back_inserter(pieces));
+    return number;
+}
 
 void act(const Piece& piece, Segment& on, std::vector<int>& wires, Mask whole) {
     Mask bits = 0, values = 0;

@@ -29,6 +29,10 @@ struct Beginning {
     double worth() const { return gain() * gain() / static_cast<double>(std::max<std::size_t>(1, pieces)); }
 };
 
+// Puts those pieces last that what comes next may begin with, since no others are behind them: on some wires, or on two
+// alone. Returns how many are first; all if these would be none.
+std::size_t put_last(std::vector<Piece>& pieces, Mask ahead);
+
 // Lets a piece act, without turns of wires that are new, which are added to `wires`. whole: which of them, by their places,
 // can be other than 0 at first.
 void act(const Piece& piece, Segment& on, std::vector<int>& wires, Mask whole = ~Mask{0});

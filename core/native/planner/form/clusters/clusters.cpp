@@ -6,6 +6,7 @@
 #include <cmath>
 #include <iterator>
 #include <numbers>
+#include <tuple>
 
 #include "planner/form/clusters/blocks/block.hpp"
 #include "planner/form/clusters/blocks/controlled.hpp"
@@ -30,6 +31,9 @@ struct Pass {
     enum { phases, blocks, controlled } looks_for;
     std::size_t work;
     double least;  // how many pieces have to make one
+
+    std::size_t most_pieces() const { return looks_for == blocks ? 256 : 64; }  // of a cluster
+    bool looks_ahead() const { return looks_for == blocks && wires == 4; }  // where others than the longest are cut
 };
 constexpr double many = 2;  // passes in which fewer make one come last, where much was found
 constexpr std::array<Pass, 8> passes{{{4, Pass::blocks, 0, many},
@@ -45,7 +49,6 @@ constexpr std::size_t work_at_first = 100'000, work_for_found = 10'000;
 constexpr std::size_t work_in_windows = 100;
 constexpr std::size_t work_around = 200;     // entries around phases, for each piece that was read
 constexpr double much = 4;                   // gain of phases that are worth more work
-constexpr std::size_t most_of_cluster = 64, most_of_block = 256;  // pieces
 constexpr std::size_t patience = 24;         // clusters without phases before others are looked at less closely
 
 // Whether some wire has so many pieces one behind the other that are on three more wires at most, as a block has that is
@@ -180,22 +183,22 @@ void Clusters::add(Piece piece) {
         return put(behind_turns(std::move(piece)));
     }
     const auto meets = [&](const Cluster& one) { return (one.wires & piece.wires) != 0; };
+    const Pass& pass = passes[pass_ - 1];
     for (;;) {
         Mask wires = piece.wires;
-        std::size_t number = 1, longest = open_.size();
-        for (std::size_t k = 0; k < open_.size(); ++k)
-            if (meets(open_[k])) {
-                wires |= open_[k].wires, number += open_[k].pieces.size();
-                if (longest == open_.size() || open_[k].pieces.size() > open_[longest].pieces.size()) longest = k;
-            }
-        if (longest == open_.size()) {
-            if (count(wires) > passes[pass_ - 1].wires) return put(behind_turns(std::move(piece)));
+        std::size_t number = 1;
+        for (const Cluster& one : open_)
+            if (meets(one)) wires |= one.wires, number += one.pieces.size();
+        if (number == 1) {
+            if (count(wires) > pass.wires) return put(behind_turns(std::move(piece)));
             open_.push_back({wires, {}, is_rest_});
             return open_.back().pieces.push_back(behind_turns(std::move(piece)));
         }
-        if (count(wires) > passes[pass_ - 1].wires ||
-            number > (passes[pass_ - 1].looks_for == Pass::blocks ? most_of_block : most_of_cluster)) {
-            cut(longest);
+        const bool is_full = count(wires) > pass.wires || number > pass.most_pieces();
+        const Mask ahead = is_full && pass.looks_ahead() ? wires_ahead(given_.all, next_ + 1, piece.wires, pass.wires) : 0;
+        const std::size_t longest = longest_of(piece.wires, ahead);
+        if (is_full) {
+            cut(longest, ahead);
             continue;
         }
         Cluster& into = open_[longest];
@@ -209,6 +212,15 @@ void Clusters::add(Piece piece) {
         std::erase_if(open_, [](const Cluster& one) { return !one.wires; });
         return;
     }
+}
+
+// Returns the cluster of most pieces that is on some wires, of those that are not only on the wires ahead if there are such.
+std::size_t Clusters::longest_of(Mask wires, Mask ahead) const {
+    const auto rank = [&](const Cluster& one) {
+        return std::tuple((one.wires & wires) != 0, (one.wires & ~ahead) != 0, one.pieces.size());
+    };
+    const auto less = [&](const Cluster& one, const Cluster& other) { return rank(one) < rank(other); };
+    return static_cast<std::size_t>(std::max_element(open_.begin(), open_.end(), less) - open_.begin());
 }
 
 // Lets the turns that wait on the wires of a piece act before it.
@@ -235,14 +247,17 @@ bool Clusters::is_tired() const {
     return work_ - begun_ > work_at_first + passes[pass_ - 1].work * read_ + work_for_found * (parts_ - parts_begun_);
 }
 
-// Puts a beginning of a cluster, and adds what is left of it again.
-void Clusters::cut(std::size_t cluster) {
+// Puts a beginning of a cluster, and adds what is left of it again. ahead: the wires of what comes next.
+void Clusters::cut(std::size_t cluster, Mask ahead) {
     Cluster own = std::move(open_[cluster]);
     open_.erase(open_.begin() + static_cast<std::ptrdiff_t>(cluster));
     std::size_t done = own.pieces.size(), alone = 0;
     if (passes[pass_ - 1].looks_for == Pass::controlled && !is_tired()) done = alone = put_controlled(own, made_, work_);
-    if (passes[pass_ - 1].looks_for == Pass::blocks)
+    if (passes[pass_ - 1].looks_for == Pass::blocks) {
         if (const std::size_t put = put_block(own, passes[pass_ - 1].wires, made_, work_)) done = alone = put;
+        else if (passes[pass_ - 1].looks_ahead() && static_cast<Int>(done) < thresholds.block_pieces)
+            done = put_last(own.pieces, ahead);
+    }
     if (passes[pass_ - 1].wires == 2)
         if (own.is_rest |= pass_ < passes.size(); const std::optional<Weyl> pair = find_pair(own, work_)) {
             for (const Piece& piece : own.pieces) paired_ += piece.parts;

@@ -31,7 +31,8 @@ class Clusters {
     void end_pass();
     void add(Piece piece);
     void finish(Mask wires);
-    void cut(std::size_t cluster);
+    void cut(std::size_t cluster, Mask ahead = 0);
+    std::size_t longest_of(Mask wires, Mask ahead) const;
     void put(Piece piece);
     Piece behind_turns(Piece piece);
     bool is_tired() const;

@@ -8,6 +8,8 @@ namespace qx::form {
 
 namespace {
 
+constexpr std::size_t pieces_ahead = 32;  // that are looked at
+
 class Order {
   public:
     Order(const std::vector<Piece>& pieces, int wires) : pieces_(pieces), on_wire_(static_cast<std::size_t>(wires)) {
@@ -84,6 +86,16 @@ std::vector<Piece> near_each_other(std::vector<Piece> pieces, int wires, int mos
     out.reserve(pieces.size());
     for (const Index one : found) out.push_back(std::move(pieces[one]));
     return out;
+}
+
+Mask wires_ahead(const std::vector<Piece>& pieces, std::size_t from, Mask wires, int most) {
+    for (std::size_t k = from; k < std::min(from + pieces_ahead, pieces.size()); ++k) {
+        const Mask own = pieces[k].wires;
+        if (!(own & wires)) continue;
+        if (count(own | wires) > most) break;
+        wires |= own;
+    }
+    return wires;
 }
 
 }  // namespace qx::form

@@ -9,4 +9,7 @@ namespace qx::form {
 // first stays first otherwise, and pieces that share a wire keep their order.
 std::vector<Piece> near_each_other(std::vector<Piece> pieces, int wires, int most);
 
+// Returns some wires, and those of pieces from one on, as long as all that share a wire are on `most` wires together.
+Mask wires_ahead(const std::vector<Piece>& pieces, std::size_t from, Mask wires, int most);
+
 }  // namespace qx::form

@@ -11,6 +11,7 @@ namespace {
 
 constexpr double rounding = 1e-13;  // by how much a piece and the rest of a turn may fail to commute
 constexpr double almost = 1e-16;    // the square of the most that is a rest
+constexpr double dropped = 1e-11;   // the most that is left out before a matrix, of which no more is known
 
 // A turn on a wire, and by how much a rest of it may fail to commute with the piece behind it; none of a piece that has
 // none.
@@ -42,6 +43,8 @@ void settle(std::vector<Place>& on) {
         else *to.turn = (adjoint(left) * *from.turn) * *to.turn;
         *from.turn = left;
     };
+    for (const Place& one : on)
+        if (one.turn && one.angle == HUGE_VAL && far(*one.turn, simple(*one.turn)) < dropped) *one.turn = simple(*one.turn);
     for (std::size_t k = 0; k + 1 < on.size(); ++k) pass(on[k], on[k], on[k + 1], true);
     for (std::size_t k = on.size() - 1; k > 0; --k) pass(on[k], on[k - 1], on[k - 1], false);
 }
