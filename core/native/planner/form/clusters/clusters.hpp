@@ -36,6 +36,7 @@ class Clusters {
     void put(Piece piece);
     Piece behind_turns(Piece piece);
     bool is_tired() const;
+    bool ends(Mask wires) const;
 
     const Form& form_;
     Int within_;

@@ -29,6 +29,21 @@ struct Block {
     Turns around{};
 };
 
+// Of the blocks that have most zeros, those of most pieces and of fewest.
+struct BestBlocks {
+    Block most{}, fewest{};
+
+    bool takes(std::size_t zeros, std::size_t number) const {
+        return !most.number || zeros > most.zeros ||
+               (zeros == most.zeros && (number > most.number || number < fewest.number));
+    }
+    void take(Block&& own) {
+        const bool is_better = !most.number || own.zeros > most.zeros;
+        if (is_better || own.number < fewest.number) fewest = own;
+        if (is_better || own.number > most.number) most = std::move(own);
+    }
+};
+
 // Makes a matrix of pieces.
 class Product {
   public:
@@ -43,14 +58,14 @@ class Product {
         return out;
     }
     std::vector<Complex> dense() const { return made_.dense(); }
-    // Makes the block of so many pieces better, if what they are has more zeros.
-    void look(const std::vector<Piece>& pieces, std::size_t number, Block& best) const {
+    // Takes a block of so many pieces, if it is one of the best.
+    void look(const std::vector<Piece>& pieces, std::size_t number, BestBlocks& best) const {
         Block own{{}, number, 0, made_.dense(), {}};
         own.around = take_turns(own.entries, made_.wires());
         for (const Complex& one : own.entries) own.zeros += size_of(one) < rounding;
-        if (best.number && std::pair(own.zeros, number) <= std::pair(best.zeros, best.number)) return;
+        if (!best.takes(own.zeros, number)) return;
         own.pieces = pieces;
-        best = std::move(own);
+        best.take(std::move(own));
     }
 
   private:
@@ -79,7 +94,7 @@ Sides put_off(const std::vector<Piece>& pieces, Mask side) {
 }
 
 // Looks at what is left of a cluster without pieces at the end on one side, on the other, or both.
-void look_at_sides(const Cluster& of, Mask side, std::size_t least, std::size_t& work, Block& best) {
+void look_at_sides(const Cluster& of, Mask side, std::size_t least, std::size_t& work, BestBlocks& best) {
     const auto [first, behind] = put_off(of.pieces, side);
     Product outer(of.wires, work);
     for (const Piece& piece : first) outer.add(piece);
@@ -151,7 +166,7 @@ bool put_between_halves(Cluster& of, const std::vector<Complex>& matrix, std::si
 
 }  // namespace
 
-std::size_t put_block(Cluster& of, int wires, Pieces& to, std::size_t& work) {
+std::size_t put_block(Cluster& of, int wires, bool ends, Pieces& to, std::size_t& work) {
     const bool is_wide = wires > 3;
     const std::size_t least = is_wide ? static_cast<std::size_t>(thresholds.block_pieces) : least_of_three;
     if (of.pieces.size() < least || count(of.wires) < wires) return 0;
@@ -162,11 +177,13 @@ std::size_t put_block(Cluster& of, int wires, Pieces& to, std::size_t& work) {
     Product whole(of.wires, work);
     for (const Piece& piece : of.pieces) whole.add(piece);
     if (whole.mixed() < (is_wide ? 2 : 3)) return 0;
-    Block best;
+    BestBlocks blocks;
     const std::size_t number = of.pieces.size(), size = std::size_t{1} << 2 * wires;
-    whole.look(of.pieces, of.pieces.size(), best);
+    whole.look(of.pieces, of.pieces.size(), blocks);
     for (Mask side = of.wires & (of.wires - 1); is_wide && side; side = (side - 1) & of.wires)
-        if (!(side & -of.wires & of.wires)) look_at_sides(of, side, least, work, best);
+        if (!(side & -of.wires & of.wires)) look_at_sides(of, side, least, work, blocks);
+    const bool leaves = !ends && blocks.most.number >= blocks.fewest.number + least_of_three;
+    Block& best = leaves ? blocks.fewest : blocks.most;
     const std::size_t filled = std::min(most_between_halves, size - best.zeros);
     if (is_wide && filled > of_half && put_between_halves(of, whole.dense(), filled, to)) return number;
     if (is_wide && !best.zeros && best.number < 2 * least) return 0;  // as blocks on three wires it is no dearer
