@@ -50,8 +50,8 @@ def draw_ranks(random: Random) -> Case:
         "readout": draw_readout(random, tuple(lines)) if random.random() < 0.2 else (),
         "observables": (terms(random, wires),) if random.random() < 0.5 else (),
     }
-    # With fewer wires shots depend on how a circuit is parted; an undivided state's means may be exact; and of a part of it
-    # another method may take less, whose shots are others.
+    # With fewer wires shots depend on how a circuit is parted; an undivided state's means may be exact; and another
+    # method may take less for it, whose shots are others.
     ask["thresholds"] = {"chosen_wires": 40, "exact_wires": -3, "method_work": 1 << 40}
     if random.random() < 0.4:
         ask["thresholds"]["large_bytes"] = 1  # ranks map each other's memory
