@@ -145,8 +145,8 @@ class FirstLook(Look):
 
     def _as_it_came(self, times: Times) -> Option | None:
         """Keep how long this run takes as it came, and return None; others are looked for when it comes again."""
-        written = self._gates // (1 if self._apart() is TakenApart.NOTHING else FEWER)  # as a rule, of what is unknown
-        self._tried.gates = self._tried.gates or written
+        if not self._tried.gates:  # of what a transpiler took apart a part of the gates is written, as a rule
+            self._tried.gates = self._gates // (1 if self._apart() is TakenApart.NOTHING else FEWER)
         self._tried.took(times.first, self._bound.count)
         return None
 

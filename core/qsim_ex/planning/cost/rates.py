@@ -24,7 +24,8 @@ class Rates:
     surely: the share of a plan's predicted time below which another circuit's has to be if that is to take less indeed.
         On an H100, at 28 wires, plans of 24 families in three bases took 0.9 to 1.6 times as long as native code
         predicts, and those of what is written out of forms 1.1 to 1.8 times; on a thread of a CPU, at 20 wires, with
-        126 pairs of plans, the measured ratio is within 13 % of the predicted one in the mean (decision 0056).
+        the 126 pairs of plans that costs were fitted to, the measured ratio is within 13 % of the predicted one in the
+        mean, and single times below 10 ms are 0.6 to 1.2 of them (decision 0056).
     """
 
     memory: float = 4.24e12
