@@ -4,7 +4,8 @@ Both come from PyPI (``pip install '.[dev]'``); `.clang-format` and `.clang-tidy
 files takes a second. clang-tidy takes more than one for each source, so a source that it found clean is read again only
 when it changed, or a header that it includes did, or the rules.
 
-    python -m tools.lint_native --format   # format the files, and check nothing
+    python -m tools.lint_native --format        # format the files, and check nothing
+    python -m tools.lint_native --unformatted   # only look for files that are not formatted
 """
 
 from __future__ import annotations
@@ -59,12 +60,15 @@ def main() -> int:
     """Run the command line; return the exit status."""
     parser = argparse.ArgumentParser(description="Check the C++ of core/native.")
     parser.add_argument("--format", action="store_true", help="format the files, and check nothing")
-    if parser.parse_args().format:
+    parser.add_argument("--unformatted", action="store_true", help="only look for files that are not formatted")
+    given = parser.parse_args()
+    if given.format:
         return unformatted(repair=True)
-    status, found = unformatted(repair=False), untidy()
+    status, found = unformatted(repair=False), 0 if given.unformatted else untidy()
     if status:
         print("Format the C++ with: python -m tools.lint_native --format")
-    print(f"C++: {found} sources with findings")
+    if not given.unformatted:
+        print(f"C++: {found} sources with findings")
     return int(bool(status or found))
 
 
