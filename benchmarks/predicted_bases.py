@@ -17,6 +17,8 @@ from __future__ import annotations
 import argparse
 import math
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from operator import itemgetter
 from pathlib import Path
 from statistics import geometric_mean
 from typing import NamedTuple, cast
@@ -29,10 +31,12 @@ from qsim_ex.circuit.circuit import Circuit
 from qsim_ex.circuit.ops import Unitary
 from qsim_ex.devices.cpu.device import CpuDevice
 from qsim_ex.planning.cost.rates import cpu_rates
+from qsim_ex.planning.longer import Longer, shorter_than
 from qsim_ex.planning.planner import make_plan
 from qsim_ex.planning.written.out import Manner, WritingLimits, written_out
 from qsim_ex.precision import DOUBLE, SINGLE, Precision
 from qsim_ex.run.candidates import most_rotations
+from qsim_ex.run.manners import in_manners
 from qsim_ex.steps import Layout
 from qsim_ex.steps.compiled import arrays_of
 from qsim_ex_provider.translation.circuits import translate
@@ -67,14 +71,15 @@ class Time(NamedTuple):
         return f"{self.ms:.3g} {self.way}"
 
 
-def milliseconds(circuit: Circuit, machine: Machine) -> float:
-    """Return how long native code predicts that a circuit takes from |0…0⟩."""
+def milliseconds(circuit: Circuit, machine: Machine, most: float = math.inf) -> float:
+    """Return how long native code predicts that a circuit takes from |0…0⟩; `Longer` is raised if it takes the most."""
     wires = circuit.num_qubits
+    one_pass = 1e3 * 2 * machine.precision.storage.nbytes(1 << wires) / machine.rates.memory
     instructions, start = cast(tuple[Unitary, ...], circuit.instructions), Layout.identity(wires)
-    steps = make_plan(instructions, wires, start, machine.shape, (1 << wires) - 1, place=True).steps
+    with shorter_than(most / one_pass):
+        steps = make_plan(instructions, wires, start, machine.shape, (1 << wires) - 1, place=True).steps
     arrays = arrays_of(steps) if steps else None
-    moved = 2 * machine.precision.storage.nbytes(1 << wires)
-    return 1e3 * moved / machine.rates.memory * arrays.passes if arrays else 0.0
+    return one_pass * arrays.passes if arrays else 0.0
 
 
 def fastest(circuit: Circuit, machine: Machine, zeros: bool) -> Time:
@@ -86,14 +91,20 @@ def fastest(circuit: Circuit, machine: Machine, zeros: bool) -> Time:
     most = most_rotations(circuit.structure)
     limits = WritingLimits(most, int(1e3 * came))
     first = written_out(circuit, manner=Manner.BETWEEN, zeros=zeros)
-    for manner in Manner if first else ():
-        written = first.again(manner, limits) if first else None
-        if written is None:
-            continue
-        found = milliseconds(written.circuit(circuit.operands), machine)
-        if found < machine.rates.surely * came and found < best.ms:
-            best = Time(found, manner.name.lower())
-    return best
+    if first is None:
+        return best
+
+    def found(manner: Manner, least: float) -> Time | None:
+        if (written := first.again(manner, limits)) is None:
+            return None
+        try:
+            return Time(milliseconds(written.circuit(circuit.operands), machine, least), manner.name.lower())
+        except Longer:
+            return None
+
+    surely = machine.rates.surely * came
+    times = in_manners(partial(partial, found), itemgetter(0), surely)
+    return min((time for time in times if time.ms < surely), default=best)
 
 
 def files(folder: Path) -> Iterator[tuple[str, QuantumCircuit]]:

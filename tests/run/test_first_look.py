@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Sequence
 from dataclasses import replace
@@ -268,9 +269,9 @@ def test_clusters_are_planned_in_place_of_as_many_gates(
     of_manners(Times(1e-3, 1e-3), times, monkeypatch)
     manners, option, clusters = list[Manner](), Look._option, FirstLook._in_clusters
 
-    def told(look: Look, written: WrittenCircuit, fact: str) -> Option | None:
+    def told(look: Look, written: WrittenCircuit, fact: str, most: float = math.inf) -> Option | None:
         manners.append(written.manner)
-        return option(look, written, fact)
+        return option(look, written, fact, most)
 
     def more(look: FirstLook, written: WrittenCircuit, of: Times) -> WrittenCircuit | None:
         found = clusters(look, written, of)

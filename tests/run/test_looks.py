@@ -56,7 +56,7 @@ def test_short_runs_are_compared_once_all_have_taken_as_long(hold: Hold) -> None
 def test_all_manners_are_compared_before_kernels_are_compiled(hold: Hold, monkeypatch: pytest.MonkeyPatch) -> None:
     """Where a first run waits for its kernels, it takes what is fastest of all, and later runs take the same."""
     hold(**LATE)
-    times = {Manner.BETWEEN: Times(5e-5, 5e-5), Manner.BACK: Times(1e-5, 1e-5)}
+    times = {Manner.BETWEEN: Times(5e-5, 5e-5), Manner.GROWN: Times(1e-5, 1e-5)}
     begun = of_manners(Times(8e-5, 8e-5), times, monkeypatch)
     one, compared, compare = OfHypotheticalGpu(gates("adder"), threads=1, compile="always"), [0], Look.in_all_manners
 
@@ -65,12 +65,12 @@ def test_all_manners_are_compared_before_kernels_are_compiled(hold: Hold, monkey
         return compare(look, alike=alike)
 
     monkeypatch.setattr(Look, "in_all_manners", counted)
-    assert [manner_of(one) for _ in range(4)] == [Manner.BACK] * 4
+    assert [manner_of(one) for _ in range(4)] == [Manner.GROWN] * 4
     assert compared == [1]
     assert begun == []
     tried.tried.cache_clear()
     assert manner_of(OfHypotheticalGpu(one.circuit, threads=1)) is Manner.BETWEEN  # which waits for nothing
-    assert [manner_of(one) for _ in range(2)] == [Manner.BACK] * 2
+    assert [manner_of(one) for _ in range(2)] == [Manner.GROWN] * 2
     assert compared == [2]
 
 
@@ -109,15 +109,15 @@ def test_later_runs_take_what_was_compared_in_the_background(hold: Hold, monkeyp
     What takes longer than the first run until its kernels are there is taken when all runs have taken a second.
     """
     hold(**LATE)
-    times = {Manner.BETWEEN: (5e-5, 1e-4), Manner.LOCAL: (1e-5, 2e-4), Manner.BACK: (3e-5, 1.1e-4)}
+    times = {Manner.BETWEEN: (5e-5, 1e-4), Manner.LOCAL: (1e-5, 2e-4), Manner.GROWN: (3e-5, 1.1e-4)}
     begun = of_manners(Times(8e-5, 3e-4), {of: Times(*one) for of, one in times.items()}, monkeypatch)
     one = OfHypotheticalGpu(gates("adder"), threads=2)
     assert [manner_of(one) for _ in range(3)] == [Manner.BETWEEN] * 3
     (look,) = begun
     look()
-    assert [manner_of(one) for _ in range(3)] == [Manner.BACK] * 3
+    assert [manner_of(one) for _ in range(3)] == [Manner.GROWN] * 3
     one.tried.spent = 10**6
-    assert manner_of(one) is Manner.BACK
+    assert manner_of(one) is Manner.GROWN
     begun[1]()
     assert [manner_of(one) for _ in range(2)] == [Manner.LOCAL] * 2
     assert len(begun) == 2

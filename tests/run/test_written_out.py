@@ -204,7 +204,7 @@ def test_what_takes_longer_to_plan_than_all_runs_waits(
 
 def test_a_circuit_that_comes_again_is_written_in_all_manners(hold: Hold, monkeypatch: pytest.MonkeyPatch) -> None:
     """A first run plans one manner, the second one the others, and later ones the fastest of all alone."""
-    asked, ran, circuit_of_look = [0.0], [0], Look._circuit
+    asked, ran, circuit_of_look = [0.0], list[tuple[int, Manner]](), Look._circuit
 
     def seconds(_: Where, plans: Sequence[Plan]) -> float:
         gates = float(sum(plan.num_gates for plan in plans))
@@ -213,7 +213,7 @@ def test_a_circuit_that_comes_again_is_written_in_all_manners(hold: Hold, monkey
 
     def circuit(look: Look, written: WrittenCircuit) -> Circuit:
         found = circuit_of_look(look, written)
-        ran.append(len(found.instructions))
+        ran.append((len(found.instructions), written.manner))
         return found
 
     monkeypatch.setattr(Where, "seconds", seconds)
@@ -227,7 +227,8 @@ def test_a_circuit_that_comes_again_is_written_in_all_manners(hold: Hold, monkey
         found.append((len(asked), [*ran]))
     assert [times for times, _ in found] == [2, 1 + len(Manner), 0, 0]  # with that of the circuit as it came
     (_, first), (_, all_of_them), *later = found
-    assert first == all_of_them[Manner.GROWN : Manner.GROWN + 1]
+    assert {manner for _, manner in all_of_them} == {*Manner}
+    assert first == [one for one in all_of_them if one[1] is Manner.GROWN]
     assert [which for _, which in later] == [[max(all_of_them)]] * 2
     assert max(all_of_them) > first[0]
 

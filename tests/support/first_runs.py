@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from types import SimpleNamespace
 
@@ -90,7 +91,7 @@ def of_manners(came: Times, of: dict[Manner, Times], patch: pytest.MonkeyPatch) 
     """Let manners take some times, and the circuit as it came; return what is begun in the background, as it comes."""
     begun, made = list[Callable[[], object]](), Look._option
 
-    def option(look: Look, written: WrittenCircuit, fact: str) -> Option:
+    def option(look: Look, written: WrittenCircuit, fact: str, _: float = math.inf) -> Option:
         planned = made(look, written, fact)
         assert planned
         return planned._replace(times=of.get(written.manner, Times(1.0, 1.0)))

@@ -34,6 +34,8 @@ class CandidateSearch {
     // Makes some predictions; returns false when the default is known, and when all candidates are.
     bool advance();
     PlanChoice standard() const { return standard_; }
+    // The predicted time of the default, in passes over one amplitude; 0 where nobody asks.
+    double least() const { return least_; }
     // Whether there may be others.
     bool looks_on() const { return room_; }
     const std::vector<PlanChoice>& others() const { return found_; }

@@ -7,6 +7,7 @@
 #endif
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <limits>
 #include <memory>
@@ -22,6 +23,10 @@ namespace qx::plan {
 
 namespace {
 
+// A plan on bits may be predicted to take so many times what is wanted, and the default may take so many times that: of 555
+// that were made six took less than a third of what had been predicted, and two less than 0.53 of the default.
+constexpr double doubt = 3, doubt_of_default = 1.5;
+
 // Whether an `Index` counts all numbers.
 bool fit(const PlanContext& context, const CoefficientProgram& program) {
     Int most = std::numeric_limits<Index>::max();
@@ -32,13 +37,13 @@ bool fit(const PlanContext& context, const CoefficientProgram& program) {
 }  // namespace
 
 Planner::Planner(std::unique_ptr<Reader> reader, int num_bits, const Layout& start, const Shape& shape, Mask fresh,
-                 std::vector<Mask> lows, const Promise& promise, std::unique_ptr<OnLevels> on_levels)
+                 std::vector<Mask> lows, const Promise& promise, double most, std::unique_ptr<OnLevels> on_levels)
     : PlanSteps{{}, std::make_unique<PlanContext>()}, start(start), num_bits_(num_bits), shape_(shape), fresh_(fresh),
       reader_(std::move(reader)), program_(0), canceller_(new Canceller(*context, reader_->size(), shape_.rules)),
       controls_(new Controls(*context, program_, reader_->size(), shape_.rules)),
       absorber_(new Absorber(this->start, shape_, fresh_, *context)),
       fuser_(new Fuser(*context, program_, trials_, shape_.item_work, shape_.rules)), lows_(std::move(lows)),
-      promise_(promise), on_levels_(std::move(on_levels)) {
+      promise_(promise), most_(most), on_levels_(std::move(on_levels)) {
     fuser_->reserve(static_cast<std::size_t>(reader_->size()));
 }
 
@@ -63,6 +68,7 @@ Planner::State Planner::advance() {
         case State::stages: make_stages(); break;
         case State::read:
         case State::done:
+        case State::longer:
         case State::stuck:
         case State::too_large:
         case State::too_wide: break;
@@ -139,6 +145,11 @@ void Planner::choose() {
     if (shape_.linear && whole && may_grow &&
         is_worth_trying(candidate_->work, num_bits_, shape_, promise_, *candidate_->context))
         linear_ = std::make_unique<LinearPlanner>(candidate_->copy(), num_bits_, shape_, promise_, grows);
+    const double passes = candidates_->least() / static_cast<double>(unit(num_bits_));
+    if (passes > doubt * most_) {
+        state_ = linear_ && linear_->pays(passes, most_) ? State::linear : State::longer;
+        return;
+    }
     begin_attempt(candidates_->standard(), !candidates_->looks_on());
 }
 
@@ -161,13 +172,14 @@ void Planner::attempt() {
     if (!worse) made_ = std::move(attempt_);
     attempt_.reset();
     if (!is_first) return next_attempt();
-    state_ = linear_ && linear_->pays(*made_) ? State::linear : State::others;
+    auto passes = [&] { return time_of(made_->steps, num_bits_, shape_.with(made_->lows), *made_->candidate.context); };
+    state_ = linear_ && linear_->pays(passes(), most_) ? State::linear : on_bits();
 }
 
 // Goes on with plans in a CNOT frame, and takes the best one if it is clearly better than the one on bits.
 void Planner::try_linear() {
     if (linear_->advance()) return;
-    state_ = State::others;
+    state_ = on_bits();
     if (LinearAttempt* found = linear_->better()) {
         linear = true, floats = shape_.floats && !fresh_, lows = shape_.low;
         steps = std::move(found->steps), program_ = std::move(found->program), context = std::move(found->context);
@@ -177,6 +189,12 @@ void Planner::try_linear() {
         state_ = State::done;
     }
     linear_.reset();
+}
+
+// Goes on with plans on bits, if the default tells of one that is wanted.
+Planner::State Planner::on_bits() {
+    const double most = doubt_of_default * most_ * static_cast<double>(unit(num_bits_));
+    return made_ && (shape_.counted == 0 || made_->time() <= most) ? State::others : State::longer;
 }
 
 // Finds other candidates by predictions, one after another.
@@ -197,7 +215,7 @@ void Planner::finish() {
     steps = std::move(made_->steps);
     reordered = made_->reordered, floats = made_->floats, lows = made_->lows;
     made_.reset(), candidates_.reset(), linear_.reset(), candidate_.reset();
-    state_ = State::done;
+    state_ = std::isfinite(most_) && time() >= most_ ? State::longer : State::done;
 }
 
 void Planner::begin_stages() {
@@ -313,7 +331,7 @@ Planner* begun(qx::python::Object* ops, const qx::Int* types, const qx::Int* giv
     given += tried;
     auto made =
         std::make_unique<Planner>(std::move(reader), num_bits, start, fitted, static_cast<Mask>(shape[11]), std::move(lows),
-                                  Promise{rates[10], rates[11], rates[12]}, on_levels(given, rates + 13));
+                                  Promise{rates[10], rates[11], rates[12]}, rates[13], on_levels(given, rates + 14));
     return made->read() ? made.release() : nullptr;
 }
 
@@ -324,6 +342,7 @@ qx::Int advanced(Planner& made) {
             if (made.is_large()) trim();
             return 0;
         case Planner::State::read: return 2;
+        case Planner::State::longer: return -4;
         case Planner::State::stuck: return -1;
         case Planner::State::too_large: return -2;
         case Planner::State::too_wide: return -3;
@@ -335,8 +354,8 @@ qx::Int advanced(Planner& made) {
 
 // Returns a new planner for a tuple of operations; 0 if they cannot be read, and then a Python exception is raised. types:
 // as in `read`. given: the integers of `planned` in planning/planner.py. rates: item_work, balance, block,
-// seen, transposed, counted, exchanged, scattered, elsewhere, permute, the numbers of `Promise`, and for several levels
-// their rates.
+// seen, transposed, counted, exchanged, scattered, elsewhere, permute, the numbers of `Promise`, the passes over the full
+// state that a plan takes which nobody wants, and for several levels their rates.
 QX_EXPORT(plan_begin, (qx::python::Object* ops, const qx::Int* types, const qx::Int* given, const double* rates)) {
     return Owned<Planner>::make([&] { return begun(ops, types, given, rates); });
 }
@@ -348,7 +367,8 @@ QX_EXPORT(plan_read, (qx::Int planner)) {
 }
 
 // Goes on for about so many milliseconds; returns 0 when the plan is done, 1 while it is not, 2 if it waits for `plan_read`,
-// -1 for a broken plan, -2 for one with too many numbers, -3 for an operation that mixes more bits than can be local.
+// -1 for a broken plan, -2 for one with too many numbers, -3 for an operation that mixes more bits than can be local, -4 for
+// one that nobody wants.
 QX_EXPORT(plan_advance, (qx::Int planner, qx::Int milliseconds)) {
     return Owned<Planner>::change(
         planner, [&](Planner& made) { return qx::worked_for(milliseconds, [&] { return advanced(made); }); });

@@ -32,9 +32,10 @@ struct OnLevels {
 
 class Planner : public PlanSteps {
   public:
-    // lows: as `CandidateSearch` takes them. on_levels: null for a state on one device.
+    // lows: as `CandidateSearch` takes them. most: a plan for one device is wanted if it takes less, in passes over the full
+    // state. on_levels: null for a state on one device.
     Planner(std::unique_ptr<Reader> reader, int num_bits, const Layout& start, const Shape& shape, Mask fresh,
-            std::vector<Mask> lows, const Promise& promise, std::unique_ptr<OnLevels> on_levels);
+            std::vector<Mask> lows, const Promise& promise, double most, std::unique_ptr<OnLevels> on_levels);
 
     enum class State {
         read,
@@ -47,14 +48,15 @@ class Planner : public PlanSteps {
         others,
         stages,
         done,
+        longer,
         stuck,
         too_large,
         too_wide
     };
 
-    // Does a bounded amount of work; the last state is `done`, or `stuck` if a sweep would run no work, `too_large` if there
-    // are more numbers than an `Index` counts, or `too_wide` if an operation mixes more bits than can be local. In state
-    // `read` it waits for `read`.
+    // Does a bounded amount of work; the last state is `done`, or `longer` if the plan takes as long as nobody wants,
+    // `stuck` if a sweep would run no work, `too_large` if there are more numbers than an `Index` counts, or `too_wide` if
+    // an operation mixes more bits than can be local. In state `read` it waits for `read`.
     State advance();
     // Reads the next part of the circuit, with the interpreter's lock held; returns false after a Python exception.
     bool read();
@@ -89,6 +91,7 @@ class Planner : public PlanSteps {
     void begin_attempt(PlanChoice choice, bool is_last);
     void attempt();
     void try_linear();
+    State on_bits();
     void choose_others();
     void next_attempt();
     void finish();
@@ -117,6 +120,7 @@ class Planner : public PlanSteps {
     std::size_t attempts_ = 0;  // at other candidates than the default
     std::unique_ptr<Attempt> attempt_, made_;  // the plan in the making, and the best that is made
     Promise promise_;
+    double most_;
     std::unique_ptr<LinearPlanner> linear_;
     std::unique_ptr<OnLevels> on_levels_;
     std::unique_ptr<Staging> staging_;

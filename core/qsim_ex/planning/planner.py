@@ -22,6 +22,7 @@ from qsim_ex.errors import NotSupported, PlanError
 from qsim_ex.later import later
 from qsim_ex.native.library import REFUSED, address, check_cancelled, function, integers, refusal, unchecked
 from qsim_ex.planning import rules
+from qsim_ex.planning.longer import MOST, Longer
 from qsim_ex.steps.compiled import NativeCoefficients, steps_of
 from qsim_ex.steps.layout import Layout, Levels, Shape
 from qsim_ex.steps.plan import Plan, Stage
@@ -38,7 +39,7 @@ MOST_WIRES = 62
 _SLICE = 50
 """Milliseconds for which native code works before it returns to Python."""
 
-_WAITS, _TOO_LARGE, _TOO_WIDE = 2, -2, -3
+_WAITS, _TOO_LARGE, _TOO_WIDE, _LONGER = 2, -2, -3, -4
 """What native code returns while it waits to read on, and of plans that cannot be made."""
 
 Integers = NDArray[np.int64]
@@ -175,6 +176,7 @@ def planned(
         *(fitted.item_work, fitted.balance, fitted.block or 0.0, fitted.seen, fitted.transposed),
         *(fitted.counted, fitted.exchanged, fitted.scattered, fitted.elsewhere, fitted.permute),
         *(promise.cx_ratio * (fitted.cx_ratio if fresh else fitted.cx_ratio_there), promise.piece, promise.gain),
+        MOST.get(),
         *(() if levels is None else above.rates_of(levels)),
     ]
     planner = Planner(instructions, given, rates)
@@ -182,8 +184,10 @@ def planned(
     return planner
 
 
-def _impossible(state: int, instructions: tuple[Unitary, ...], local: int) -> NotSupported | PlanError:
+def _impossible(state: int, instructions: tuple[Unitary, ...], local: int) -> Longer | NotSupported | PlanError:
     """Return the error for what native code says of a plan that it cannot make."""
+    if state == _LONGER:
+        return Longer()
     if state == _TOO_LARGE:
         return NotSupported(
             f"expected a circuit whose matrices and their products have at most {1 << 32} entries, got more; "
@@ -222,7 +226,7 @@ class Planner:
         self.handle = function("plan_begin")(ops, 0 if types is None else address(types), sizes, reals)
 
     def run(self, local: int) -> None:
-        """Plan to the end; raises `NotSupported`, `OutOfMemory` or `PlanError`. local: how many bits are local."""
+        """Plan to the end; raises `Longer`, `NotSupported`, `OutOfMemory` or `PlanError`; local: of how many bits."""
         if state := worked(self.handle, "plan"):
             raise _impossible(state, self._instructions, local)
         del self._instructions, self._read

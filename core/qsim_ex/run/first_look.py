@@ -249,7 +249,7 @@ class FirstLook(Look):
             other = clusters if manner is Manner.CLUSTERS else written.again(manner, limits) if most else None
             if not other or other.num_gates >= self._gates or not self._pays(other, least):
                 continue
-            option = self._option(other, fact)
+            option = self._option(other, fact, least)
             if option and option.times.first < least and self._is_faster(option.times.first, times.first):
                 return option
         return best

@@ -17,16 +17,13 @@ from qsim_ex.kernels.background import Background
 from qsim_ex.kernels.giving_way import GivesWay
 from qsim_ex.kernels.host import cores
 from qsim_ex.native.library import cancelled_by, check_cancelled
+from qsim_ex.planning.longer import Longer, shorter_than
 from qsim_ex.planning.written.out import Manner, WritingLimits, WrittenCircuit
 from qsim_ex.program.program import Program
 from qsim_ex.run.beside import SideThreads
 from qsim_ex.run.candidates import KINDS, candidates, circuit_of, gates_of, most_rotations
-from qsim_ex.run.tried import (
-    MORE,
-    Chosen,
-    Tried,
-    least_microseconds,
-)
+from qsim_ex.run.manners import in_manners, wanted
+from qsim_ex.run.tried import MORE, Chosen, Tried, least_microseconds
 from qsim_ex.run.where import Times, Where
 from qsim_ex.steps.plan import Plan
 
@@ -97,14 +94,17 @@ class Look:
         if not self._is_long(came.first):
             return self._stays()
         most = _ALIKE * 1e-6 * tried.run if alike else math.inf
+
+        def seconds(option: Option) -> float:
+            return option.times.later if option.times.first <= most else math.inf
+
         for written, fact in self._candidates():
-            limits = WritingLimits(most_rotations(self._structure), int(1e6 * came.later))
             with SideThreads(self._threads) as beside:
-                begun = [beside.begin(partial(self._in_manner, written, fact, manner, limits)) for manner in Manner]
-                found = [option for one in begun if (option := one.result()) is not None]
+                begin = partial(self._begun_in, beside, written, fact)
+                found = in_manners(begin, seconds, self._most(came.later))
             faster = [one for one in found if self._is_faster(one.times.later, came.later)]
             if alikes := [one for one in faster if one.times.first <= most]:
-                best = self._taken(min(alikes, key=lambda one: one.times.later))
+                best = self._taken(min(alikes, key=seconds))
                 written.keep(best.written.manner)
                 return best
             written.keep(tried.chosen.manner if tried.chosen else written.manner)
@@ -114,10 +114,18 @@ class Look:
             tried.alone = True
         return self._stays()
 
-    def _in_manner(self, written: WrittenCircuit, fact: str, manner: Manner, limits: WritingLimits) -> Option | None:
-        check_cancelled()
-        other = written if manner is written.manner else written.again(manner, limits)
-        return self._option(other, fact) if other and other.num_gates < MORE * self._gates else None
+    def _begun_in(
+        self, beside: SideThreads, written: WrittenCircuit, fact: str, manner: Manner, most: float
+    ) -> Callable[[], Option | None]:
+        """Begin what runs of something in a manner; it is None where later runs do not take less than `most`."""
+        limits = WritingLimits(most_rotations(self._structure), int(1e6 * self._came().later))
+
+        def in_manner() -> Option | None:
+            check_cancelled()
+            other = written if manner is written.manner else written.again(manner, limits)
+            return self._option(other, fact, most) if other and other.num_gates < MORE * self._gates else None
+
+        return beside.begin(in_manner).result
 
     def _taken(self, option: Option, *, first: bool = False) -> Option:
         """Keep what runs in place of the circuit."""
@@ -142,13 +150,17 @@ class Look:
             self._times = self._where.times(self._plans(), least)
         return self._times
 
-    def _option(self, written: WrittenCircuit, fact: str) -> Option | None:
-        """Return what runs of something that is written; None if it mixes more bits than a sub state vector has."""
+    def _option(self, written: WrittenCircuit, fact: str, most: float = math.inf) -> Option | None:
+        """Return what runs of something that is written; None if it mixes more bits than a sub state vector has.
+
+        most: seconds; None is returned, too, where runs do not take less.
+        """
         circuit = self._circuit(written)
         check_cancelled()
         try:
-            program, plans = self._planned(circuit)
-        except NotSupported:
+            with shorter_than(most / self._where.one_pass):
+                program, plans = self._planned(circuit)
+        except (NotSupported, Longer):
             return None
         return Option(written, fact, circuit, program, self._where.times(plans))
 
@@ -166,8 +178,11 @@ class Look:
 
     def _is_faster(self, seconds: float, came: float) -> bool:
         """Return whether something surely takes less time than the circuit as it came."""
-        most = self._where.rates.surely * came
-        return int(100 * seconds / most if most else 100) < thresholds.now.written_percent
+        return seconds < self._most(came)
+
+    def _most(self, came: float) -> float:
+        """Return the seconds below which something surely takes less time than the circuit as it came."""
+        return wanted(self._where.rates.surely * came)
 
 
 _BACKGROUND = Background()

@@ -10,7 +10,8 @@ the random numbers of each. So a seed gives the same shots, but for rounding.
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from functools import cached_property, lru_cache
+from functools import cached_property, lru_cache, partial
+from operator import itemgetter
 from typing import NamedTuple, cast
 
 import numpy as np
@@ -22,6 +23,7 @@ from qsim_ex.circuit.saves import SAVE_KINDS
 from qsim_ex.circuit.structure import Structure
 from qsim_ex.errors import NotSupported
 from qsim_ex.native.library import check_cancelled
+from qsim_ex.planning.longer import Longer, shorter_than
 from qsim_ex.planning.planner import MOST_WIRES
 from qsim_ex.planning.written.bindings import WrittenBindings
 from qsim_ex.planning.written.out import Manner, WritingLimits, WrittenCircuit
@@ -29,6 +31,7 @@ from qsim_ex.program.gathered import Gate, moved
 from qsim_ex.program.program import Program, Segment
 from qsim_ex.program.turns import Turns, turns_of, with_segments, with_turns
 from qsim_ex.run.candidates import AS, most_rotations, written_between
+from qsim_ex.run.manners import in_manners, wanted
 from qsim_ex.run.tried import MORE, Tried, least_microseconds, planning_of
 from qsim_ex.run.where import Where
 from qsim_ex.steps.layout import Layout
@@ -215,13 +218,12 @@ class StretchLook:
         manners: dict[tuple[int, int], Manner] = {}
         for place in self.tried.long:
             seconds = self._time([came[place]])
-            limit, surely = int(1e6 * seconds), self.where.rates.surely * seconds
-            times = {manner: self._in_manner(place, manner, limit, came[place]) for manner in Manner}
-            faster = [(of, manner) for manner, of in times.items() if of is not None and _is_less(of, surely)]
-            if not faster:
+            limit, most = int(1e6 * seconds), wanted(self.where.rates.surely * seconds)
+            begin = partial(partial, self._in_manner, place, limit, came[place])
+            least, best = min(in_manners(begin, itemgetter(0), most), default=(most, Manner.LOCAL))
+            if least >= most:
                 self.tried.stretches.pop(place, None)  # with all that is written of it
                 continue
-            _, best = min(faster)
             for number, stretch in self._of(place)[1].items():
                 if stretch(self._bound, best, limit) is not None:
                     manners[place, number] = best
@@ -235,19 +237,22 @@ class StretchLook:
         times = self.where.times(plans)
         return times.later if self.kernels else times.first
 
-    def _in_manner(self, place: int, manner: Manner, microseconds: int, came: Plan) -> float | None:
-        """Return the seconds of a segment that is written in a manner; None if none of it can be, or can run there."""
+    def _in_manner(
+        self, place: int, limit: int, came: Plan, manner: Manner, most: float
+    ) -> tuple[float, Manner] | None:
+        """Return the seconds of a segment in a manner; None if it cannot be written, or run there in less than most."""
         check_cancelled()
         made = {}
         for number, stretch in self._of(place)[1].items():
-            if (written := stretch(self._bound, manner, microseconds)) is not None:
+            if (written := stretch(self._bound, manner, limit)) is not None:
                 made[number] = written
         if not made:
             return None
         segment, _ = self._segment(place, made, self._total)
         try:
-            return self._time([self._plans.one(segment, came.start, came.fresh)])
-        except NotSupported:  # it mixes more bits than a sub state vector has
+            with shorter_than(most / self.where.one_pass):
+                return self._time([self._plans.one(segment, came.start, came.fresh)]), manner
+        except (NotSupported, Longer):  # it mixes more bits than a sub state vector has, or nobody wants it
             return None
 
     def _segment(self, place: int, made: Mapping[int, WrittenCircuit], begin: int) -> tuple[Segment, int]:
@@ -270,7 +275,7 @@ class StretchLook:
         if program is None or latest != all_made:
             program = self._program_of(made)
             # As a whole, since its other segments begin in other layouts.
-            faster = told or _is_less(self._time(self._plans.of(program)), self._time(self._plans.came()))
+            faster = told or self._time(self._plans.of(program)) < wanted(self._time(self._plans.came()))
             if not all_made or not faster:
                 return self.stays(SLOWER)
             self.tried.latest = all_made, program
@@ -282,11 +287,6 @@ class StretchLook:
         for place, of in made.items():
             segments[place], begin = self._segment(place, of, begin)
         return with_segments(self._program, segments)
-
-
-def _is_less(seconds: float, most: float) -> bool:
-    """Return whether something takes less than some seconds, or than the share of these that thresholds say."""
-    return int(100 * seconds / most if most else 100) < thresholds.now.written_percent
 
 
 def with_numbers(bound: Bindings, written: Sequence[WrittenCircuit]) -> Bindings:

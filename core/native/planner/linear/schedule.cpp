@@ -2,6 +2,7 @@
 
 #include "planner/linear/schedule.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <memory>
 
@@ -39,11 +40,11 @@ LinearPlanner::LinearPlanner(CandidatePlan candidate, int num_bits, const Shape&
     if (!grows && !shape.floats) work_.turn_back(*this->candidate.context);
 }
 
-bool LinearPlanner::pays(const Attempt& on_bits) {
-    on_bits_ = time_of(on_bits.steps, num_bits_, shape_.with(on_bits.lows), *on_bits.candidate.context);
+bool LinearPlanner::pays(double on_bits, double most) {
+    most_ = std::min(promise_.gain * on_bits, most);
     double diagonals = 0, mixing = 0;
     for (std::size_t k = 0; k < work_.size(); ++k) (work_[k].piece.kind == Kind::diagonal ? diagonals : mixing) += 1;
-    double saved = std::max(0.0, on_bits_ - least) * std::ldexp(1.0, num_bits_ - shape_.start);
+    double saved = std::max(0.0, on_bits - least) * std::ldexp(1.0, num_bits_ - shape_.start);
     double pieces = mixing + diagonals / 10, one = promise_.piece * pieces * (1 + pieces / crowd);
     if (!grows_) worths_ = {1};
     else if (shape_.counted != 0) worths_.assign(std::begin(compared), std::end(compared));
@@ -55,7 +56,7 @@ bool LinearPlanner::pays(const Attempt& on_bits) {
 bool LinearPlanner::advance() {
     if (!order_) order_ = std::make_unique<Order>(work_);
     if (!attempt_) {
-        double most = best_ ? best_->time() : close * promise_.gain * on_bits_;
+        double most = best_ ? best_->time() : close * most_;
         attempt_ =
             std::make_unique<LinearAttempt>(candidate, work_, *order_, num_bits_, shape_, grows_, worths_[tried_++], most);
     }

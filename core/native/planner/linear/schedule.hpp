@@ -27,12 +27,13 @@ class LinearPlanner {
     // grows: whether the work begins in |0...0>; else all amplitudes are there.
     LinearPlanner(CandidatePlan candidate, int num_bits, const Shape& shape, const Promise& promise, bool grows);
 
-    // Compares a plan on bits with what may be saved; returns whether a plan is to be made.
-    bool pays(const Attempt& on_bits);
+    // Compares the time of a plan on bits with what may be saved; returns whether a plan is to be made. most: one that takes
+    // as long, or longer, is not; both in passes over the full state.
+    bool pays(double on_bits, double most);
     // Does a bounded amount of work; returns false when all plans are made.
     bool advance();
     // The best plan, null if none takes clearly less time than the one on bits.
-    LinearAttempt* better() { return best_ && best_->time() < promise_.gain * on_bits_ ? best_.get() : nullptr; }
+    LinearAttempt* better() { return best_ && best_->time() < most_ ? best_.get() : nullptr; }
     Mask flip() const { return work_.frame.flip; }
 
     CandidatePlan candidate;  // what plans are made from
@@ -43,7 +44,7 @@ class LinearPlanner {
     const Shape& shape_;
     Promise promise_;
     FramedWork work_;
-    double on_bits_ = 0;  // the time of the plan on bits
+    double most_ = 0;  // a plan is better if it takes less
     std::unique_ptr<Order> order_;
     std::vector<double> worths_;  // the amounts of arithmetic for which the state grows that are tried
     std::size_t tried_ = 0;

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 from dataclasses import replace
-from functools import lru_cache
+from functools import lru_cache, partial
+from operator import itemgetter
 from typing import NamedTuple
 
 import numpy as np
@@ -20,6 +21,7 @@ from qsim_ex.circuit.parameters.bindings import Bindings
 from qsim_ex.circuit.structure import Structure, structure_of
 from qsim_ex.devices.base import Batches
 from qsim_ex.planning.coefficients.pullback import LEFT_OUT
+from qsim_ex.planning.longer import Longer, shorter_than
 from qsim_ex.planning.planner import MOST_WIRES
 from qsim_ex.planning.written.bindings import WrittenBindings
 from qsim_ex.planning.written.out import Manner, WritingLimits, WrittenCircuit
@@ -27,6 +29,7 @@ from qsim_ex.run.candidates import KINDS, most_rotations, written_bindings
 from qsim_ex.run.gradients.reversed_plan import reverses
 from qsim_ex.run.gradients.states import forward_plan
 from qsim_ex.run.gradients.task import GradientTask
+from qsim_ex.run.manners import in_manners
 from qsim_ex.run.where import Where
 from qsim_ex.steps.plan import Plan
 
@@ -125,15 +128,20 @@ def _fastest(
     task: GradientTask, local: WrittenCircuit, where: Where, limits: WritingLimits, most: float
 ) -> Manner | None:
     """Return the manner whose plan takes the least time of those that take less than so many seconds, if any does."""
-    best = None
-    for manner in Manner:
+
+    def found(manner: Manner, least: float) -> tuple[float, Manner] | None:
         if (written := _in_manner(local, manner, limits)) is None:
-            continue
+            return None
         other = _replaced(task, written)
-        plan = _plan(other, where)
-        if (seconds := where.seconds([plan])) < most and reverses(plan, other.wanted):
-            best, most = manner, seconds
-    return best
+        try:
+            with shorter_than(least / where.one_pass):
+                plan = _plan(other, where)
+        except Longer:
+            return None
+        return (where.seconds([plan]), manner) if reverses(plan, other.wanted) else None
+
+    least, best = min(in_manners(partial(partial, found), itemgetter(0), most), default=(most, None))
+    return best if least < most else None
 
 
 def _replaced(task: GradientTask, written: WrittenCircuit) -> GradientTask:
