@@ -79,7 +79,7 @@ def measure(family: str, n: int, threads: Sequence[int], repeat: int) -> list[Ro
     prepared = device.prepare(plan.steps, n, DTYPE)
     rows = []
     for number, step in enumerate(plan.steps):
-        cost = step_cost(step, n, BY_DTYPE[np.dtype(DTYPE)])
+        cost = step_cost(step, n, BY_DTYPE[np.dtype(DTYPE)], plan.shape)
         encoded = EncodedPlan(SweepArrays([step]), n, lane_bits(DTYPE), 4) if isinstance(step, Sweep) else None
         words = np.zeros(PROGRAM, dtype=np.int64) if encoded is None else encoded.words(0).copy()
         row = Row(family, n, number, cost.bytes, cost.fma, int(words[NUM_INSTRUCTIONS]))

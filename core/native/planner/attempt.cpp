@@ -1,14 +1,13 @@
-// A plan that is made in one choice, and the time that its steps take.
+// A plan that is made in one choice.
 
 #include "planner/attempt.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <limits>
 #include <memory>
 #include <numeric>
 
-#include "planner/tiles/unmixed.hpp"
+#include "planner/tiles/step_time.hpp"
 
 namespace qx::plan {
 
@@ -20,58 +19,12 @@ Mask moved(Mask mask, const std::vector<int>& to) {
     return out;
 }
 
-double amplitudes(int bits) { return static_cast<double>(unit(bits)); }
-
-// The pattern of RXX, RYY and their products. A sweep with more than so many of them takes by this share longer for each one
-// beyond: its instructions do not fit into the nearest caches.
-constexpr char pair[] = {real, zero, zero, imag, zero, real, imag, zero, zero, imag, real, zero, imag, zero, zero, real};
-constexpr int crowd = 25;
-constexpr double crowded = 0.012;
-
-double share(Int mask) {
-    double out = 1;
-    for (int k = count(static_cast<Mask>(mask)); k > 0; --k) out *= 0.5;
-    return out;
-}
-
-double diagonal_work(const Item& item, const RegisterBlock& block, PlanContext& context) {
-    const Mask *reads = context.words.data() + item.words, registers = static_cast<Mask>(block.registers);
-    const Index looked_up = elsewhere(reads, static_cast<int>(item.num_reads), registers);
-    return context.patterns.diagonal_work(static_cast<Index>(item.pattern), looked_up);
-}
-
 }  // namespace
 
 Layout moved(const Layout& layout, const std::vector<int>& to) {
     Layout out;
     for (int bit : layout.address) out.address.push_back(to[bit]);
     each(layout.flip, [&](int bit) { out.flip |= unit(to[bit]); });
-    return out;
-}
-
-SweepWork sweep_work(const Step& sweep, const StepArrays& steps, PlanContext& context, const Shape& shape) {
-    constexpr int block_bits = 4;  // as in qsim_ex.steps.layout
-    SweepWork out;
-    Patterns& patterns = context.patterns;
-    int pairs = 0;
-    const RegisterBlock* block = &steps.register_blocks[sweep.begin];
-    for (Int k = block->begin; k < steps.register_blocks[sweep.end - 1].end; ++k) {
-        while (k == block->end) ++block;
-        const Item& item = steps.items[k];
-        if (item.kind == static_cast<Int>(Kind::permute)) {
-            out.permuted += shape.permute;
-            continue;
-        }
-        Index pattern = static_cast<Index>(item.pattern);
-        bool mix = item.kind == static_cast<Int>(Kind::mix);
-        double own =
-            mix ? patterns.mix_work(pattern, 1 << item.num_bits, shape.in_vectors()) : diagonal_work(item, *block, context);
-        own *= share(item.when_mask);
-        pairs += mix && patterns[pattern] == Interned::Bytes(pair, sizeof pair) && !item.num_reads && !item.when_mask;
-        if (mix && shape.has_blocks && item.num_bits == block_bits && !item.num_reads) own = std::min(own, shape.block);
-        out.work += own;
-    }
-    out.crowded = crowded * std::max(0, pairs - crowd);
     return out;
 }
 
@@ -127,27 +80,9 @@ void Attempt::move(const std::vector<int>& to) {
 }
 
 double Attempt::time() {
-    for (; timed_ < steps.steps.size(); ++timed_) time_ += time_of(steps.steps[timed_]);
+    for (; timed_ < steps.steps.size(); ++timed_)
+        time_ += time_of(steps, steps.steps[timed_], num_bits_, shape_, *candidate.context);
     return time_;
-}
-
-double Attempt::time_of(const Step& step) {
-    double all_of_it = amplitudes(num_bits_), memory = all_of_it, work = 0;
-    double before = amplitudes(num_bits_ - count(static_cast<Mask>(step.fresh)));
-    if (step.type == Step::sweep) {
-        double after = amplitudes(num_bits_ - count(static_cast<Mask>(step.fresh & ~step.tile)));
-        memory = shape_.slowed() * (before + after) / 2;
-        SweepWork found = sweep_work(step, steps, *candidate.context, shape_);
-        work = found.work + found.permuted + found.crowded * found.work;
-        work += shape_.exchanged * static_cast<double>(step.end - step.begin) + (step.num_bits ? shape_.transposed : 0.0);
-        work *= std::ldexp(after, -count_unmixed(step, steps, *candidate.context, shape_));
-    } else if (step.type == Step::zero_fill) {
-        memory = (all_of_it - before) / 2;
-    } else if (step.type == Step::dense_matrix) {
-        memory = all_of_it * share(step.when_mask);
-        work = 4.0 * amplitudes(static_cast<int>(step.num_bits)) * memory;
-    }
-    return shape_.taken(memory, work / shape_.counted) + amplitudes(shape_.start);
 }
 
 }  // namespace qx::plan

@@ -1,7 +1,4 @@
-// A candidate plan for one device (`PlanChoice`), and the time by which plans are compared.
-//
-// That time is the one that `cost` of Python predicts, in the terms of a `Shape`: sweeps with their register blocks and
-// dense blocks.
+// A candidate plan for one device (`PlanChoice`), and the time by which plans are compared (`time_of`).
 #pragma once
 
 #include <memory>
@@ -30,8 +27,8 @@ class Attempt {
     // Does a bounded amount of work; returns false if a sweep would run no work.
     bool advance();
     bool done() const { return !scheduler_; }
-    // The time of the steps so far, in passes over one amplitude: that which Python's `cost` predicts, in the terms of a
-    // shape. Until all are made it leaves out that tiles are written back permuted.
+    // The time of the steps so far, in passes over a full state. Until all are made it leaves out that tiles are written
+    // back permuted.
     double time();
 
     CandidatePlan candidate;
@@ -42,7 +39,6 @@ class Attempt {
   private:
     void move(const std::vector<int>& to);
     void settle();
-    double time_of(const Step& step);
 
     int num_bits_;
     const Shape shape_;
@@ -53,14 +49,6 @@ class Attempt {
     std::size_t timed_ = 0;  // so many steps are in the time
     double time_ = 0;
 };
-
-// The multiply-adds per amplitude of a sweep's items, those as which its permutations count, and the share by which a kernel
-// with many pairs takes longer.
-struct SweepWork {
-    double work = 0, permuted = 0, crowded = 0;
-};
-
-SweepWork sweep_work(const Step& sweep, const StepArrays& steps, PlanContext& context, const Shape& shape);
 
 // Returns a layout after bit b has become bit to[b].
 Layout moved(const Layout& layout, const std::vector<int>& to);

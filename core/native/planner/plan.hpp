@@ -17,6 +17,7 @@
 #include "planner/rewrite/runs.hpp"
 #include "planner/stages/staging.hpp"
 #include "planner/steps.hpp"
+#include "planner/tiles/step_time.hpp"
 
 namespace qx::plan {
 

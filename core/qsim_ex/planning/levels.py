@@ -9,7 +9,6 @@ from qsim_ex.circuit.ops import Unitary, title_of
 from qsim_ex.errors import NotSupported, OptionError
 from qsim_ex.later import later
 from qsim_ex.options.network import describe
-from qsim_ex.precision import SINGLE
 from qsim_ex.steps.layout import Levels, Shape
 from qsim_ex.steps.plan import Exchange, Migration, Stage
 from qsim_ex.steps.step import Step
@@ -48,11 +47,10 @@ def as_integers(levels: Levels, shape: Shape, place: bool, parities: int) -> lis
 
 
 def rates_of(levels: Levels) -> tuple[float, ...]:
-    """Return the rates by which plans on several levels are compared: of H200s, in single precision, and of layers."""
+    """Return the rates by which plans on several levels are compared: of H200s, and of layers."""
     rates = known_rates.H200
     of = rates.memory, rates.fma, rates.seen, rates.peer, rates.host, rates.host_both, rates.host_all, rates.homes
-    within = rates.launch, rates.exchange, SINGLE.costs.exchange_work, SINGLE.costs.permuted_work
-    return *of, *within, *(layer.bytes_per_second for layer in levels.layers)
+    return *of, rates.launch, rates.exchange, *(layer.bytes_per_second for layer in levels.layers)
 
 
 def stages_of(rows: list[int], steps: tuple[Step, ...]) -> tuple[Stage, ...]:

@@ -41,6 +41,7 @@ from qsim_ex.steps.step import (
     Sweep,
     ZeroFill,
 )
+from qsim_ex.steps.sweep_arrays import SweepArrays
 
 _MADE_LATER = frozenset({"tile", "numbers", "tables", "fresh", "load", "store"})
 
@@ -177,6 +178,13 @@ def arrays_of(steps: Sequence[Step]) -> PlanArrays | None:
         if isinstance(step, PlannedSweep) and (step.arrays is not arrays or step.number != number):
             return None
     return arrays
+
+
+def native_of(sweep: Sweep) -> tuple[PlanArrays | SweepArrays, int]:
+    """Return arrays in native code that have a sweep, and its number among their steps."""
+    if isinstance(sweep, PlannedSweep) and sweep.arrays is not None:
+        return sweep.arrays, sweep.number
+    return SweepArrays([sweep]), 0
 
 
 def key_of(sweep: Sweep) -> Key:

@@ -117,7 +117,10 @@ def test_a_plan_is_never_slower(place: str, new: bool, circuit: Circuit) -> None
     """The plan that is taken is predicted to take at most as long as the one in which bits are far."""
     levels = PLACES[place]
     bits, taken = (planned(circuit, levels, new=new, linear=linear) for linear in (False, True))
-    times = [seconds(plan.stages, stage_costs(plan.stages, WIRES, levels, SINGLE)) for plan in (bits, taken)]
+    times = [
+        seconds(plan.stages, stage_costs(plan.stages, WIRES, levels, SINGLE, shape=plan.shape))
+        for plan in (bits, taken)
+    ]
     assert times[1] <= times[0]
 
 

@@ -83,7 +83,7 @@ def test_bytes_by_layer(swaps: tuple[tuple[int, int], ...], fresh: int) -> None:
         sum(part.sum(axis=axis) / rate for part, rate in zip(each, rates, strict=True)).max() for axis in (0, 1)
     )
     levels = Levels(6, 4, 0, layers=LAYERS)
-    cost = stage_costs((Stage(any_stage().steps, Exchange(swaps), fresh),), 10, levels, SINGLE)[0]
+    cost = stage_costs((Stage(any_stage().steps, Exchange(swaps), fresh),), 10, levels, SINGLE, shape=TINY)[0]
     assert [one.bytes for one in cost.layers] == [part.sum() for part in each]
     assert sum(one.bytes for one in cost.layers) == cost.peers
     assert cost.moving == pytest.approx(slowest + H200.exchange)
@@ -107,7 +107,7 @@ def test_plans_for_layers_are_faster_there() -> None:
     gains = []
     for circuit, levels in ((random_pairs(30, 8), few), (bricks(30, 40), few), (random_pairs(36, 12), many)):
         unaware = planned(circuit, replace(levels, layers=()))
-        costs = stage_costs(unaware.stages, circuit.num_qubits, levels, SINGLE)
+        costs = stage_costs(unaware.stages, circuit.num_qubits, levels, SINGLE, shape=unaware.shape)
         gains.append(sum(cost.work + cost.moving for cost in costs) / summary(planned(circuit, levels), SINGLE).seconds)
     assert min(gains) >= 1
     assert max(gains) > 1.1

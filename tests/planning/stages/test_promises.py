@@ -169,7 +169,7 @@ def test_bytes_of_an_exchange_by_hand() -> None:
             np.add.at(sent, (before[moved] >> 6, there[moved] >> 6), 8)
             stages = (Stage((step,), Exchange(swaps), fresh),)
             for network in ("switch", "mesh"):
-                cost = stage_costs(stages, 8, Levels(6, 2, 0, network), SINGLE)[0]  # type: ignore[arg-type]
+                cost = stage_costs(stages, 8, Levels(6, 2, 0, network), SINGLE, shape=H200_SHAPE)[0]  # type: ignore[arg-type]
                 assert cost.peers == sent.sum()
                 most = max(sent.sum(axis=0).max(), sent.sum(axis=1).max())
                 assert (cost.sent, cost.link) == (most, sent.max())
@@ -283,7 +283,7 @@ def test_small_beginnings_are_made_alike() -> None:
     """Devices make the beginning of a new state alike unless it is large, and then nothing is sent or waited for."""
     plan = new_state_plan(qft(30).instructions, 30, Levels(28, 2, 16))
     assert begins_alike(plan.stages, 30, plan.levels)
-    first, then = stage_costs(plan.stages, 30, plan.levels, SINGLE)[:2]
+    first, then = stage_costs(plan.stages, 30, plan.levels, SINGLE, shape=plan.shape)[:2]
     assert (first.devices, then.peers, then.sent) == (4, 0, 0)
     full = make_plan(qft(30).instructions, 30, Layout.identity(30), H200_SHAPE, 0, Levels(28, 2, 16))
     assert motions(full, Exchange) > 0
@@ -304,6 +304,6 @@ def test_all_devices_work_on_a_state_whose_wires_are_not_all_mixed() -> None:
     plan = make_plan(
         circuit.instructions, wires, Layout.identity(wires), shape, (1 << wires) - 1, Levels(wires - 1, 1, 8), True
     )
-    costs = stage_costs(plan.stages, wires, plan.levels, SINGLE)
+    costs = stage_costs(plan.stages, wires, plan.levels, SINGLE, shape=shape)
     assert max(costs, key=lambda cost: cost.work).devices == 2
     assert sum(cost.fma for cost in costs if cost.devices == 1) < 0.02 * sum(cost.fma for cost in costs)

@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "planner/linear/forward.hpp"
+#include "planner/tiles/step_time.hpp"
 
 namespace qx::plan {
 

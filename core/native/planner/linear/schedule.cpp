@@ -6,6 +6,7 @@
 #include <cmath>
 #include <memory>
 
+#include "planner/tiles/step_time.hpp"
 #include "thresholds/table.hpp"
 
 namespace qx::plan {

@@ -1,4 +1,4 @@
-// One sweep over a subspace, from its tile and its work; and the time that steps take.
+// One sweep over a subspace, from its tile and its work.
 #pragma once
 
 #include "planner/linear/backward.hpp"
@@ -22,10 +22,5 @@ class LinearSweeps {
     PlanContext& context_;
     RegisterBlockWriter blocks_;
 };
-
-// Returns the time of sweeps and zero fills, in passes over a full state.
-double time_of(const StepArrays& steps, int num_bits, const Shape& shape, PlanContext& context);
-// Returns the time of one of these sweeps.
-double time_of(const StepArrays& steps, const Step& sweep, int num_bits, const Shape& shape, PlanContext& context);
 
 }  // namespace qx::plan

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "planner/attempt.hpp"
+#include "planner/tiles/step_time.hpp"
 #include "planner/tiles/unmixed.hpp"
 #include "thresholds/table.hpp"
 
@@ -24,19 +24,15 @@ struct StepCost {
     }
 };
 
-StepCost step_cost(const Step& step, const StepArrays& steps, PlanContext& context, int num_bits, const Shape& shape,
-                   const Rates& rates) {
+StepCost step_cost(const Step& step, const StepArrays& steps, PlanContext& context, int num_bits, const Shape& shape) {
     double amplitudes = power(num_bits);
     Mask fresh = static_cast<Mask>(step.fresh);
     if (step.type == Step::sweep) {
-        SweepWork found = sweep_work(step, steps, context, shape);
-        double exchanged = rates.exchange_work * static_cast<double>(step.end - step.begin);
-        exchanged += step.num_bits ? rates.permuted_work : 0.0;
-        exchanged += found.crowded * found.work + found.permuted;
+        const SweepWork found = sweep_work(step, steps, context, shape);
         double before = power(num_bits - count(fresh)),
                after = power(num_bits - count(fresh & ~static_cast<Mask>(step.tile)));
         double computed = after * power(-count_unmixed(step, steps, context, shape));
-        return {(before + after) * single, found.work * computed, exchanged * computed};
+        return {(before + after) * single, found.arithmetic * computed, (found.counted - found.arithmetic) * computed};
     }
     if (step.type == Step::zero_fill) return {(amplitudes - power(num_bits - count(fresh))) * single};
     double passes = 2.0 * amplitudes * single;
@@ -149,7 +145,7 @@ double LeastWork::upto(const StepArrays& steps, PlanContext& context, Mask fresh
     const int near = levels_.local + levels_.peers, parts = num_bits_ - levels_.ranks;
     double windows = power(there(below(parts) & ~below(near), fresh));
     for (; timed_ < steps.steps.size(); ++timed_)
-        time_ += windows * step_cost(steps.steps[timed_], steps, context, levels_.local, shape_, rates_).seconds(rates_);
+        time_ += windows * step_cost(steps.steps[timed_], steps, context, levels_.local, shape_).seconds(rates_);
     return time_;
 }
 
@@ -167,7 +163,7 @@ std::vector<StageCost> stage_costs(const std::vector<StageRow>& stages, const St
         StageCost cost{windows, devices};
         double work = 0;
         for (std::size_t step = begin; step < stage.end; ++step) {
-            StepCost own = step_cost(steps.steps[step], steps, context, levels.local, shape, rates);
+            StepCost own = step_cost(steps.steps[step], steps, context, levels.local, shape);
             cost.memory += own.bytes, cost.fma += own.fma;
             work += own.seconds(rates) + each_rank * rates.launch;
         }

@@ -7,10 +7,9 @@
 
 namespace qx::plan {
 
-// The rates of each device of a machine, per second, and what single precision takes within tiles: `Rates` and `Precision`.
+// The rates of each device of a machine, per second: `Rates`.
 struct Rates {
     double memory, fma, seen, peer, host, host_both, host_all, homes, launch, exchange;
-    double exchange_work, permuted_work;
 };
 
 // Bytes of an amplitude in single precision, by which plans are compared.

@@ -73,7 +73,7 @@ TEST_CASE("bits that have to leave the slice change places with others in memory
 TEST_CASE("a plan with far parities is taken if it is faster, also where it saves a single motion") {
     constexpr int size = 7;
     const Levels levels{4, 3, 1, 0, false, {{3, 1e9}}};
-    const Rates rates{2e12, 3e13, 0.2, 1e9, 5e10, 5e10, 1e11, 1e11, 0, 0, 0, 0};
+    const Rates rates{2e12, 3e13, 0.2, 1e9, 5e10, 5e10, 1e11, 1e11, 0, 0};
     Shape shape{};
     shape.tile = 3, shape.registers = 2, shape.low = 1, shape.dense = 2, shape.start = 2, shape.fewer = 1;
     shape.balance = 60, shape.counted = 60, shape.scattered = 1;
@@ -122,7 +122,7 @@ TEST_CASE("several plans of a long run are compared, and one alone is made where
         shape.balance = 60, shape.counted = 60, shape.scattered = 1;
         if (!several) shape.rules = Rules(unit(static_cast<int>(Rule::candidates)));
         const Levels levels{31, 2, 4, 0, false, {{2, 4e11}}};
-        const Rates rates{2e12, 3e13, 0.2, 4e11, 5e10, 5e10, 1e11, 1e11, 4e-6, 1e-5, 0, 0};
+        const Rates rates{2e12, 3e13, 0.2, 4e11, 5e10, 5e10, 1e11, 1e11, 4e-6, 1e-5};
         Staging staging(candidate_of(drawn, work), size, levels, shape, below(size), {below(4) << 8}, rates, false, 0);
         while (staging.advance() == Progress::busy) ++rounds[several];
         StageAttempt& made = staging.made();

@@ -14,12 +14,9 @@ _WORK = {Entry.ZERO: 0, Entry.ONE: 2, Entry.MINUS_ONE: 2, Entry.REAL: 2, Entry.I
 
 
 @lru_cache(maxsize=4096)
-def mix_work(of: Pattern, size: int, in_vectors: bool = False) -> float:
-    """Return the multiply-adds per amplitude of a matrix [blocks, size, size]; a row of one ±1 costs nothing.
-
-    in_vectors: as CPUs multiply it, which a set of several values that are mixed costs as if no entry were 0.
-    """
-    return function("matrix_work")(of, len(of), size, in_vectors) * size / len(of)
+def mix_work(of: Pattern, size: int) -> float:
+    """Return the multiply-adds per amplitude of a matrix [blocks, size, size]; a row of one ±1 costs nothing."""
+    return function("matrix_work")(of, len(of), size) * size / len(of)
 
 
 @lru_cache(maxsize=4096)

@@ -63,7 +63,7 @@ def cpu_rates(shape: Shape, threads: int) -> Rates:
     A thread reads and writes 10 GB/s, up to ten of them.
     """
     memory = 1e10 * min(threads, 10)
-    return Rates(memory=memory, fma=shape.balance * memory / 16, seen=shape.seen, launch=1e-5, surely=0.9)
+    return Rates(memory=memory, fma=shape.balance * memory / 16, double=0.5, seen=shape.seen, launch=1e-5, surely=0.9)
 
 
 H200 = Rates()

@@ -62,14 +62,14 @@ def stage_costs(
     precision: Precision,
     rates: Rates = H200,
     resident: int = 0,
-    shape: Shape | None = None,
     *,
+    shape: Shape,
     interpreted: bool = False,
 ) -> list[StageCost]:
     """Return the cost of every stage of a state of `num_bits` index bits, in order.
 
     resident: how many sub state vectors stay on each device from one pass to the
-    next, and are not copied; 0 where the host holds the whole state. shape: as `step_cost` takes it.
+    next, and are not copied; 0 where the host holds the whole state. shape: of the plan, for `step_cost`.
     interpreted: whether sweeps run in a GPU's interpreter, as in a first run.
     """
     costs: list[StageCost] = []
@@ -113,7 +113,7 @@ def _stage(
     rates: Rates,
     last: int,
     resident: int,
-    shape: Shape | None,
+    shape: Shape,
     interpreted: bool,
 ) -> StageCost:
     on_devices, parts = levels.local + levels.peers, num_bits - levels.ranks
@@ -128,12 +128,13 @@ def _stage(
     rate, seen = rates.fma * rates.double**halvings, rates.seen
     if interpreted:
         rate, seen = rates.interpreted * 0.5 ** (halvings / 2), rates.interpreted_seen
-    slowed = shape.slowed if shape else 1.0
+    launch = each_rank * rates.launch
+    if levels.local == num_bits:  # one device, which nobody waits for
+        launch = 2.0 ** (shape.start + 1) * precision.storage.bytes / rates.memory
     cost: dict[str, Any] = {
         "memory": windows * devices * added(step.bytes for step in each),
         "fma": windows * devices * added(step.fma for step in each),
-        "work": windows
-        * added(cost.seconds(rates.memory / slowed, rate, seen) + each_rank * rates.launch for cost in each),
+        "work": windows * added(cost.seconds(rates.memory, rate, seen) + launch for cost in each),
     }
     if isinstance(stage.motion, Exchange):
         cost |= exchange(stage.motion, stage.fresh, levels, precision, rates, windows)

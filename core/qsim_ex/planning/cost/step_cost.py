@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import ctypes
+import struct
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import assert_never
 
-from qsim_ex.circuit.ops import mask_of, pattern
+from qsim_ex.circuit.ops import mask_of
+from qsim_ex.native.library import function
 from qsim_ex.planning.cost.pattern_work import diagonal_work, mix_work
 from qsim_ex.precision import Precision
+from qsim_ex.steps.compiled import native_of
 from qsim_ex.steps.layout import BLOCK_BITS, Shape
 from qsim_ex.steps.step import (
     BasisPermutation,
@@ -27,13 +31,6 @@ from qsim_ex.steps.unmixed import count_unmixed
 DENSE_BLOCK = 0.72
 """The interpreter's cost of a matrix on tensor cores, as a share of `Shape.block`, besides its register block."""
 
-PAIR = pattern("r00i0ri00ir0i00r")
-"""The pattern of RXX, RYY and their products, which kernels write in several forms (decision 0034)."""
-
-_CROWD, _CROWDED = 25, 0.012
-"""Beyond so many pairs a sweep takes longer by this share for each one more, since its instructions do not fit into the
-nearest caches. (H200: 64 pairs took 1.45 times the predicted time, 33 took 1.1, 27 and fewer as long.)"""
-
 REGISTER_BLOCK, TABLE, PHASE, PERMUTE, READING, CONDITION = 13.0, 10.0, 2.5, 4.0, 8.0, 2.5
 """By how much the interpreter takes longer than a compiled kernel, in multiply-adds per amplitude: for a register block
 with its exchange, for a table, for a phase without reads, for a basis permutation, for a matrix whose entries are
@@ -46,20 +43,24 @@ class Cost:
     """The bytes and the arithmetic of a step.
 
     bytes: read and written in the memory of the sub state vector. fma: real multiply-adds. exchanged: multiply-adds
-        that take as long as moves within tiles, by permutations, between register blocks and when tiles are written
-        back permuted.
+        that take as long as all else in tiles: moves between register blocks, permutations, lookups; below 0 where
+        kernels need fewer than a matrix has. slowed: bytes that take as long as memory is slower where tiles are short
+        pieces, or are read at sums of directions.
     """
 
     bytes: float = 0.0
     fma: float = 0.0
     exchanged: float = 0.0
+    slowed: float = 0.0
 
     def __add__(self, other: Cost) -> Cost:
-        return Cost(self.bytes + other.bytes, self.fma + other.fma, self.exchanged + other.exchanged)
+        more = self.exchanged + other.exchanged, self.slowed + other.slowed
+        return Cost(self.bytes + other.bytes, self.fma + other.fma, *more)
 
     def seconds(self, bytes_per_second: float, fma_per_second: float, seen: float = 0.0) -> float:
         """Return the longer of the times of memory and arithmetic, plus the share `seen` of the shorter one."""
-        memory, work = self.bytes / bytes_per_second, (self.fma + self.exchanged) / fma_per_second
+        memory = (self.bytes + self.slowed) / bytes_per_second
+        work = (self.fma + self.exchanged) / fma_per_second
         return max(memory, work) + seen * min(memory, work)
 
 
@@ -71,15 +72,15 @@ def added(values: Iterable[float]) -> float:
     return total
 
 
-def item_work(item: Item, registers: int, block: float | None = None, *, in_vectors: bool = False) -> float:
+def item_work(item: Item, registers: int, block: float | None = None) -> float:
     """Return the multiply-adds per amplitude; a condition on k bits leaves one in 2^k amplitudes.
 
     registers: mask of the index bits that number registers.
-    block: the highest cost of a matrix on `BLOCK_BITS` bits, and in_vectors: see `steps.Shape`.
+    block: the highest cost of a matrix on `BLOCK_BITS` bits (`steps.Shape`).
     """
     match item:
         case Mix(bits, reads, when, of):
-            work = mix_work(of, 1 << len(bits), in_vectors) * 0.5 ** when.mask.bit_count()
+            work = mix_work(of, 1 << len(bits)) * 0.5 ** when.mask.bit_count()
             if block is None or len(bits) != BLOCK_BITS or reads:
                 return work
             return min(work, block)
@@ -111,48 +112,39 @@ def interpreted_work(sweep: Sweep, block: float | None = None) -> float:
     return work + REGISTER_BLOCK * len(sweep.register_blocks)
 
 
-def crowded(sweep: Sweep) -> float:
-    """Return the share by which a kernel with many pairs takes longer."""
-    items = [item for block in sweep.register_blocks for item in block.items if isinstance(item, Mix)]
-    pairs = sum(item.pattern == PAIR and not item.reads and not item.when.mask for item in items)
-    return _CROWDED * max(0, pairs - _CROWD)
+def sweep_work(sweep: Sweep, shape: Shape) -> tuple[float, float]:
+    """Return the multiply-adds per amplitude of a sweep, and as how many all of it counts where plans are compared.
 
-
-def exchange_work(sweep: Sweep, precision: Precision) -> float:
-    """Return the multiply-adds per amplitude that take as long as the exchanges and permutations within a tile."""
-    costs = precision.costs
-    permutes = [item for block in sweep.register_blocks for item in block.items if isinstance(item, Permute)]
-    moved = costs.exchange_work * len(sweep.register_blocks) + (costs.permuted_work if sweep.store else 0.0)
-    return moved + costs.permute_work * len(permutes)
-
-
-def step_cost(
-    step: Step, num_bits: int, precision: Precision, shape: Shape | None = None, *, interpreted: bool = False
-) -> Cost:
-    """Return the cost of a step on a state of 2^num_bits amplitudes of a precision.
-
-    shape: the shape of the plan, without which no matrix costs less than its arithmetic, and no bit of a tile is left
-        out. interpreted: whether sweeps run in a GPU's interpreter.
+    The rule is that of native code (core/native/planner/tiles/step_time.hpp).
     """
-    block, in_vectors = (shape.block, shape.in_vectors) if shape else (None, False)
+    arrays, number = native_of(sweep)
+    block = -1.0 if shape.block is None else shape.block
+    rates = struct.pack("5d", shape.item_work, block, shape.exchanged, shape.transposed, shape.permute)
+    function("sweep_work")(arrays.handle, number, shape.low, rates, out := (ctypes.c_double * 2)())
+    arithmetic, counted = out
+    return arithmetic, counted
+
+
+def step_cost(step: Step, num_bits: int, precision: Precision, shape: Shape, *, interpreted: bool = False) -> Cost:
+    """Return the cost of a step of a plan of some shape, on a state of 2^num_bits amplitudes of a precision.
+
+    interpreted: whether sweeps run in a GPU's interpreter, which computes on all bits of a tile.
+    """
     amplitudes = float(1 << num_bits)
     bytes_each = precision.storage.bytes
     passes = 2.0 * amplitudes * bytes_each  # one read and one write
     match step:
-        case Sweep(tile, register_blocks, _, _, fresh):
-            work = added(
-                item_work(item, mask_of(each.registers), block, in_vectors=in_vectors)
-                for each in register_blocks
-                for item in each.items
-            )
-            exchanged = exchange_work(step, precision) + crowded(step) * work
+        case Sweep(tile, _, _, _, fresh):
+            work, counted = sweep_work(step, shape)
             if interpreted:
-                exchanged = interpreted_work(step, block) - work
+                counted = interpreted_work(step, shape.block)
             before = amplitudes / (1 << fresh.bit_count())
             after = amplitudes / (1 << (fresh & ~mask_of(tile)).bit_count())
-            leaves_out = shape is not None and not in_vectors and not interpreted
+            leaves_out = not shape.in_vectors and not interpreted
             computed = after / (1 << count_unmixed(step)) if leaves_out else after
-            return Cost((before + after) * bytes_each, work * computed, exchanged * computed)
+            touched = (before + after) * bytes_each
+            slowed = (shape.slowed - 1) * touched + (shape.elsewhere * 2 * after * bytes_each if step.load else 0.0)
+            return Cost(touched, work * computed, (counted - work) * computed, slowed)
         case ZeroFill(fresh):
             return Cost((amplitudes - amplitudes / (1 << fresh.bit_count())) * bytes_each)
         case DenseMatrix(bits, _, when):
