@@ -33,7 +33,7 @@ class PlanSummary:
     bytes_peers: the bytes that are sent from device to device.
     bytes_host: the bytes that are copied between devices and host, both ways together.
     seconds: the predicted time of the gates: on GPUs by the rates of an H200, unless a `Cluster` names others; on a CPU
-        by those of as many threads as work, each of which reads and writes 10 GB/s. Plans of 20 wires took 0.5 to 1.6
+        by those of as many threads as work, each of which reads and writes 10 GB/s. Plans of 20 wires took 0.6 to 1.3
         times as long on one thread.
     bytes_layers: the part of `bytes_peers` that goes over each layer of the network, nearest first.
     seconds_layers: the part of `seconds` that goes over each layer of the network, nearest first.
