@@ -99,7 +99,7 @@ def plans_of(simulator: Simulator, circuit: Circuit) -> int:
     return sum(plan.num_gates for plan in simulator.plans(circuit))
 
 
-@pytest.mark.parametrize("name", ["uccsd", "draper"])
+@pytest.mark.parametrize("name", ["uccsd", "ucc"])
 def test_a_circuit_in_another_basis_finds_its_plan(name: str, hold: Hold) -> None:
     """As written and in each machine's gates it has one form, which `explain` tells, and one plan, made once."""
     hold(**WRITTEN)

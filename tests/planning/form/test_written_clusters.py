@@ -165,17 +165,25 @@ def test_turns_under_a_control_are_so_where_nothing_else_is_found(basis: tuple[s
 
 
 def test_where_there_are_no_clusters_nothing_is_written() -> None:
-    """Signs of pairs between turns are no clusters; nor is a circuit whose form is given up for being dense."""
+    """Signs of pairs between turns are no clusters; they are as many turns between gates, so nothing is written."""
     ring = [Gate("cz", (wire, (wire + 1) % 8)) for wire in range(8)] + [
         Gate("rx", (wire,), (0.3,)) for wire in range(8)
     ]
     written = written_out(transpiled(ring * 3, 8, BASES[1], 1))
     assert written
     assert written.again(Manner.CLUSTERS, WritingLimits()) is None
-    rng = np.random.default_rng(6)
-    pairs = [tuple(rng.permutation(8)[:2].tolist()) for _ in range(60)]
-    dense = transpiled([Gate("unitary", wires, matrix=haar(rng, 2)) for wires in pairs], 8, BASES[1], 1)
-    assert written_out(dense, manner=Manner.CLUSTERS) is None
+
+
+@pytest.mark.parametrize("basis", BASES[1:3])
+def test_few_clusters_are_written_where_fewer_turns_are_left_than_between_gates(basis: tuple[str, ...]) -> None:
+    """Phases of pairs between layers have about one turn for each wire and layer; first runs do not look for that."""
+    phases = [Gate("cp", (wire, other), (0.4 + wire,)) for wire in range(6) for other in range(wire)]
+    layer = [*(Gate("rx", (wire,), (0.3 + wire,)) for wire in range(6)), *phases]
+    circuit = transpiled(layer * 3, 6, basis, 1)
+    written = clusters(circuit)
+    ops = [one for one in written.structure.instructions if isinstance(one, Op)]
+    assert sum(len(one.mixes) > 0 for one in ops) <= 4 * 6
+    assert written_out(circuit, manner=Manner.CLUSTERS, limits=WritingLimits(within=10**9)) is None
 
 
 def test_what_varies_stays_between_clusters() -> None:

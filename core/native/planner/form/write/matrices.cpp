@@ -1,5 +1,6 @@
 // Clusters written as matrices: turns, phases under controls, blocks.
 
+#include <algorithm>
 #include <cmath>
 #include <numbers>
 
@@ -72,15 +73,37 @@ bool Writer::mostly_adds() const {
     return static_cast<double>(added) >= cx_ratio_ * static_cast<double>(mixing);
 }
 
-// Does a bounded amount of work on clusters, and writes them if much was found.
+// Returns how many dense matrices of one wire have as many entries as all that mixes wires.
+double Writer::turns() const {
+    const Complex* next = entries.data();
+    double out = 0;
+    for (const Gate& gate : gates) {
+        if (gate.kind == Gate::h || gate.kind == Gate::rotation || gate.kind == Gate::controlled) out += count(gate.mask);
+        const Complex* const begin = next;
+        if (gate.kind == Gate::phase) ++next;
+        if (gate.kind != Gate::matrix) continue;
+        next += std::ptrdiff_t{1} << 2 * count(gate.mask);
+        const auto filled = std::count_if(begin, next, [](const Complex& one) { return one != 0.0; });
+        out += std::ldexp(static_cast<double>(filled), -2 - static_cast<int>(gate.num_conditions));
+    }
+    return out;
+}
+
+// Does a bounded amount of work on clusters, and writes them if much was found, or, where other manners are looked at
+// whatever that takes, if fewer turns are left than between gates.
 Writer::State Writer::clusters() {
-    if (clusters_->advance()) return State::busy;
+    if (beside_ ? beside_->advance() == State::busy : clusters_->advance()) return State::busy;
     const Pieces& found = clusters_->found();
     const std::vector<Target> chosen = targets(found, false);
-    if (!clusters_->worthwhile(percent_of_turns(found, chosen) / 2)) return State::given_up;
+    if (!beside_ && !clusters_->worthwhile(percent_of_turns(found, chosen) / 2)) {
+        if (within_ >= 0) return State::given_up;
+        beside_ = std::make_unique<Writer>(form_, microseconds_, Manner::between, within_, cx_ratio_);
+        return State::busy;
+    }
     write_pieces(found, targets(found, true));
     if (!mostly_adds()) write_pieces(found, chosen);
     last = gates.size();
+    if (beside_ && turns() >= beside_->turns()) return State::given_up;
     return State::done;
 }
 

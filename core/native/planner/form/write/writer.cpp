@@ -53,7 +53,8 @@ int Writer::act(const Gate& gate, StabilizerState& on) const {
 }
 
 Writer::Writer(const Form& form, Int microseconds, Manner manner, Int within, double cx_ratio)
-    : phase(form.phase), form_(form), sums_(form.sums()), cx_ratio_(cx_ratio), microseconds_(microseconds), manner_(manner) {
+    : phase(form.phase), form_(form), sums_(form.sums()), cx_ratio_(cx_ratio), microseconds_(microseconds), within_(within),
+      manner_(manner) {
     if (manner == Manner::clusters) {
         clusters_ = std::make_unique<Clusters>(form, within);
         phase = form.read_phase;

@@ -54,7 +54,8 @@ std::vector<Gate> clifford_gates(std::vector<SignedPauli> x, std::vector<SignedP
 // back: what takes a string to one wire is undone behind it. local: the same, but H stay on a wire where the next strings
 //   are then diagonal or flip fewer wires. moves: the same with CX. grown: of |0…0⟩ alone, as the state grows; what final
 //   wires are read as is diagonal as soon as it can be. between: not the form, but what was read, whose gates on several
-//   wires stay. clusters: what was read, with gates on the same few wires as one, where that is much of it.
+//   wires stay. clusters: what was read, with gates on the same few wires as one, where that is much of it, or fewer turns
+//   are left than between gates.
 enum class Manner : Int { local, moves, grown, back, between, clusters };
 
 class Writer {
@@ -127,6 +128,7 @@ class Writer {
     void undo(const std::vector<Gate>& around);
     // matrices.cpp
     State clusters();
+    double turns() const;
     void write_matrix(Mask mixes, const Complex* of);
     void write_phase(Mask wires, Mask values, Complex by);
     void write_turn(int wire, const Matrix2& turn);
@@ -137,6 +139,7 @@ class Writer {
     const Form& form_;
     Sums sums_;
     std::unique_ptr<Clusters> clusters_;
+    std::unique_ptr<Writer> beside_;  // of what stands between gates, with which few clusters are compared
     std::unique_ptr<Wires> wires_, usual_wires_;  // usual: what was read first, until it is known whether reflections are CX
     bool as_cx_ = false;
     double cx_ratio_;
@@ -157,7 +160,7 @@ class Writer {
     int rounds_ = 0;
     std::vector<SignedPauli> x_, z_;  // of C
     Mask zeros_ = 0;  // the wires that are 0 as the state grows
-    Int microseconds_, changes_ = 0;  // changes: of the frame
+    Int microseconds_, within_, changes_ = 0;  // changes: of the frame
     std::size_t stays_ = 0, stayed_at_ = 0;  // how often it has changed since a rotation was written last
     Manner manner_;
 };
