@@ -74,7 +74,7 @@ BAD: dict[str, tuple[type[Exception], str, Callable[[CircuitBuilder], object]]] 
     "wire twice": (errors.WireError, "wire 1 twice", lambda b: b.gate("cx", [1, 1])),
     "control is target": (errors.WireError, "wire 1 twice", lambda b: b.gate("x", [1], controls=[1])),
     "wires missing": (errors.WireError, "expected 2 wires, got 1", lambda b: b.gate("cx", [1])),
-    "angle missing": (errors.ParameterError, "numbers for its parameters .theta., got 0", lambda b: b.gate("rx", [1])),
+    "angle missing": (errors.ParameterError, "expected 1 parameters .theta., got 0", lambda b: b.gate("rx", [1])),
     "angle NaN": (errors.ParameterError, "not finite", lambda b: b.gate("rz", [1], math.nan)),
     "angle a word": (errors.ParameterError, "numbers", lambda b: b.gate("rx", [1], "a")),  # type: ignore[arg-type]
     "rotation infinite": (errors.ParameterError, "not finite", lambda b: b.pauli_rotation(math.inf, "X", [0])),

@@ -34,7 +34,7 @@ from qsim_ex.reference import simulate
 from qsim_ex.run import beside, candidates, first_look, looks, tried
 from qsim_ex.run.first_look import FirstLook
 from qsim_ex.run.looks import Look, Option
-from qsim_ex.run.tried import FEWER, TakenApart, taken_apart
+from qsim_ex.run.tried import TakenApart, taken_apart
 from qsim_ex.run.where import Times, Where
 from qsim_ex.steps import Plan
 from tools.fuzz.sides import BEYOND, WITHIN, watched
@@ -123,32 +123,28 @@ def test_what_is_written_as_its_author_wrote_it_runs_as_it_came(
 
 
 @pytest.mark.parametrize("threads", [1, 2])
-def test_far_fewer_gates_are_taken_before_the_circuit_as_it_came_is_planned(
-    threads: int, hold: Hold, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_far_fewer_gates_are_taken_before_the_circuit_as_it_came_is_planned(threads: int, hold: Hold) -> None:
     """They are where gates look taken apart and a quarter of them is left; else, and in short circuits, both are."""
     for name, fewer, beside_it, asked in (
-        ("hubbard", FEWER, 0, 0),
+        ("hubbard", 4, 0, 0),
         ("hubbard", MANY, 0, 1),
-        ("hubbard", FEWER, MANY, 1),
-        ("clifford_t", FEWER, 0, 1),  # a third of them is left
+        ("hubbard", 4, MANY, 1),
+        ("clifford_t", 4, 0, 1),  # a third of them is left
     ):
         tried.tried.cache_clear()
-        monkeypatch.setattr(first_look, "FEWER", fewer)
-        hold(**EAGER, short_runs=0, beside_microseconds=beside_it, sooner_microseconds=MANY)
+        hold(**EAGER, far_fewer=fewer, short_runs=0, beside_microseconds=beside_it, sooner_microseconds=MANY)
         one = OfHypotheticalGpu(gates(name), threads=threads)
         assert manner_of(one) is (None if asked and name == "clifford_t" else Manner.BETWEEN)
         assert one.asked == asked
 
 
-@pytest.mark.parametrize(("fewer", "taken"), [(FEWER, Manner.GROWN), (MANY, None)])
+@pytest.mark.parametrize(("fewer", "taken"), [(4, Manner.GROWN), (MANY, None)])
 def test_few_rotations_are_taken_before_the_circuit_as_it_came_is_planned(
-    fewer: int, taken: Manner | None, hold: Hold, monkeypatch: pytest.MonkeyPatch
+    fewer: int, taken: Manner | None, hold: Hold
 ) -> None:
     """They are where they are far fewer gates than the circuit; else it is planned, and its run may be too short."""
-    monkeypatch.setattr(first_look, "FEWER", fewer)
     planning = {"gate_nanoseconds": 2000, "planned_microseconds": 60, "beside_microseconds": MANY}
-    hold(**EAGER | planning, short_runs=0, sooner_microseconds=0)
+    hold(**EAGER | planning, far_fewer=fewer, short_runs=0, sooner_microseconds=0)
     one = OfHypotheticalGpu(circuit_of(FAMILIES["pauli_strings"](N), N), threads=1)
     assert manner_of(one) is taken
     assert one.asked == (taken is None)

@@ -15,14 +15,13 @@ from support.held import Hold
 
 from benchmarks.engine import circuit_of
 from benchmarks.forms import transpiled
-from qsim_ex import Circuit, CircuitBuilder, PauliSum, Simulator, reference
+from qsim_ex import Circuit, CircuitBuilder, PauliSum, Simulator, reference, thresholds
 from qsim_ex.circuit.ops import Op, When
 from qsim_ex.circuit.parameters.bindings import Bindings
 from qsim_ex.circuit.structure import structure_of
 from qsim_ex.planning.written.out import Manner, WrittenCircuit
 from qsim_ex.run import candidates, foreseen, pipeline, written_by_ranks
 from qsim_ex.run.looks import Look
-from qsim_ex.run.tried import FEWER
 from qsim_ex.run.where import Where
 from qsim_ex.run.written_out import Written
 from qsim_ex.steps import Plan
@@ -195,7 +194,7 @@ def test_what_takes_longer_to_plan_than_all_runs_waits(
     for runs in range(1, len(Manner) * microseconds):  # noqa: B007  (of which `counted` tells)
         told += ["written" in simulator.run(made, 10).provenance.facts]
     assert told == sorted(told)
-    expected = microseconds * (len(Manner) - 1) // (FEWER if apart else 1)
+    expected = microseconds * (len(Manner) - 1) // (thresholds.now.far_fewer if apart else 1)
     assert told.index(True) == pytest.approx(expected, abs=2)  # microseconds are rounded
     assert {*looks} == {1 + told.index(True)}
     hold(planned_microseconds=1 << 41)  # so that nothing is known

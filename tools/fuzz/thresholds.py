@@ -49,6 +49,8 @@ DRAWN: Mapping[str, tuple[int, ...]] = {
     "whole_percent": (0, 1 << 40),
     "settled_microseconds": (0, 1 << 40),
     "clustered_microseconds": (0, 1 << 40),
+    "far_fewer": (1, 1 << 30),
+    "many_more": (0, 1 << 30),
     "stretch_gates": (0, 2, 5),
     "gates_of_a_rotation": (0, 1),
     "written_rotations": (0, 2),

@@ -102,8 +102,8 @@ class CircuitBuilder(BlockBuilder, MatrixBuilder):
             raise unknown(name)
         if len(parameters) != len(row.parameters):
             raise ParameterError(
-                f"gate {name!r}: expected numbers for its parameters ({', '.join(row.parameters) or 'none'}), got "
-                f"{len(parameters)}; pass one for each."
+                f"gate {name!r}: expected {len(row.parameters)} parameters ({', '.join(row.parameters) or 'none'}), "
+                f"got {len(parameters)}; pass a number for each."
             )
         if parameters:
             self._check_finite(parameters, name)

@@ -17,7 +17,7 @@ from qsim_ex.precision import Precision
 from qsim_ex.steps.layout import Layout
 from qsim_ex.steps.plan import Exchange, Migration, Plan, Stage, fresh_after
 
-__all__ = ["PlanSummary", "explain", "predicted_runs", "summary"]
+__all__ = ["PlanSummary", "explain", "predicted", "predicted_runs", "summary"]
 
 
 def explain(
@@ -54,6 +54,11 @@ def explain(
         seconds = total.bytes_moved / bytes_per_second
         lines.append(f"memory alone: {seconds:.3g} s at {human(bytes_per_second)}/s")
     return "\n".join(lines)
+
+
+def predicted(plans: Sequence[Plan], precision: Precision, rates: Rates) -> str:
+    """Return a line with the predicted time of plans on one device whose first runs are like later ones."""
+    return f"predicted: {_seconds(sum(summary(plan, precision, rates).seconds for plan in plans))} for the gates"
 
 
 def predicted_runs(plans: Sequence[Plan], precision: Precision, compile: str, rates: Rates = H200) -> str:

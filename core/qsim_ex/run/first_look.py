@@ -13,7 +13,6 @@ from qsim_ex.run.beside import Begun, SideThreads
 from qsim_ex.run.candidates import most_rotations
 from qsim_ex.run.looks import Look, Option
 from qsim_ex.run.tried import (
-    FEWER,
     TakenApart,
     affordable,
     clusters_pay,
@@ -146,7 +145,7 @@ class FirstLook(Look):
     def _as_it_came(self, times: Times) -> Option | None:
         """Keep how long this run takes as it came, and return None; others are looked for when it comes again."""
         if not self._tried.gates:  # of what a transpiler took apart a part of the gates is written, as a rule
-            self._tried.gates = self._gates // (1 if self._apart() is TakenApart.NOTHING else FEWER)
+            self._tried.gates = self._gates // (1 if self._apart() is TakenApart.NOTHING else thresholds.now.far_fewer)
         self._tried.took(times.first, self._bound.count)
         return None
 
@@ -185,7 +184,7 @@ class FirstLook(Look):
                 self._option(clusters, found[1])
 
     def _is_far_fewer(self, written: WrittenCircuit) -> bool:
-        return written.num_gates * FEWER <= self._gates
+        return written.num_gates * thresholds.now.far_fewer <= self._gates
 
     def _begun(self, beside: SideThreads, *, few: bool, after: _Begun | None = None) -> _Begun:
         """Return what may be begun of one of `KINDS`; after: what comes before it, if that can be written."""

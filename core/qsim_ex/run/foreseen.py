@@ -37,7 +37,7 @@ BRANCHES = "density matrices of circuits with blocks or loops are followed branc
 class Foreseen(NamedTuple):
     """A circuit that is simulated as a whole.
 
-    written: how what runs in its place is written; "" for nothing. why: it runs as it came, if it is to be told.
+    written: what runs in its place, in words; "" for nothing. why: it runs as it came, if it is to be told.
     """
 
     program: Program
@@ -81,7 +81,7 @@ def foreseen(
         return came._replace(why=why)
     if not exact and gates_of(circuit.structure):
         if other := written_out(circuit.structure, bound, lambda: plans, where, anew, again=again):
-            return Foreseen(other.program, planned(other.program), device, deployment, other.fact)
+            return Foreseen(other.program, planned(other.program), device, deployment, other.in_words)
         short = int(1e6 * where.times(plans).first) < least_microseconds()
         return came._replace(why=SHORT if short else SLOWER)
     if way_of([(device, deployment)], program, options) is not PLANS:

@@ -23,7 +23,7 @@ from qsim_ex.program.program import Program
 from qsim_ex.run.beside import SideThreads
 from qsim_ex.run.candidates import KINDS, candidates, circuit_of, gates_of, most_rotations
 from qsim_ex.run.manners import in_manners, wanted
-from qsim_ex.run.tried import MORE, Chosen, Tried, least_microseconds
+from qsim_ex.run.tried import Chosen, Tried, least_microseconds
 from qsim_ex.run.where import Times, Where
 from qsim_ex.steps.plan import Plan
 
@@ -123,7 +123,9 @@ class Look:
         def in_manner() -> Option | None:
             check_cancelled()
             other = written if manner is written.manner else written.again(manner, limits)
-            return self._option(other, fact, most) if other and other.num_gates < MORE * self._gates else None
+            if other is None or other.num_gates >= thresholds.now.many_more * self._gates:
+                return None
+            return self._option(other, fact, most)
 
         return beside.begin(in_manner).result
 

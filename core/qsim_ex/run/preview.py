@@ -23,7 +23,7 @@ from qsim_ex.placement.kinds import KINDS
 from qsim_ex.planning.cost.rates import H200, Rates
 from qsim_ex.planning.cost.summary import NO_WORK, PlanSummary
 from qsim_ex.planning.explain import explain as explain_plan
-from qsim_ex.planning.explain import predicted_runs
+from qsim_ex.planning.explain import predicted, predicted_runs
 from qsim_ex.planning.form import TOLERANCE, begun
 from qsim_ex.precision import PRECISIONS
 from qsim_ex.program.choices import entropy
@@ -196,7 +196,7 @@ def _explained(
     if why:
         lines.append(f"the circuit runs as it came: {why}")
     if written:
-        lines.append(f"the circuit runs {written} in a Clifford frame that changes, which takes less time")
+        lines.append(f"the circuit runs {written}; that takes less time")
     lines += program.describe(entropy(program, circuit.operands[0]))
     if program.branches and USUAL[options.method].draws:
         lines += filter(None, [way_of([(device, deployment)], program, options).description])
@@ -211,6 +211,8 @@ def _explained(
             lines.append(told)
         elif words := node.describe():
             lines.append(words + _price(program, place, circuit, options, device))
+    if found and deployment.in_one_piece and not device.interprets and not program.branches:
+        lines.append(predicted(found, PRECISIONS[options.precision], device.rates(options.dtype, options.threads)))
     if found and deployment.in_one_piece and device.interprets:
         lines.append(predicted_runs(found, PRECISIONS[options.precision], options.compile, rates))
         if options.compile != "never" and isinstance(device, KeepsKernels):

@@ -32,7 +32,7 @@ from qsim_ex.program.program import Program, Segment
 from qsim_ex.program.turns import Turns, turns_of, with_segments, with_turns
 from qsim_ex.run.candidates import AS, most_rotations, written_between
 from qsim_ex.run.manners import in_manners, wanted
-from qsim_ex.run.tried import MORE, Tried, least_microseconds, planning_of
+from qsim_ex.run.tried import Tried, least_microseconds, planning_of
 from qsim_ex.run.where import Where
 from qsim_ex.steps.layout import Layout
 from qsim_ex.steps.plan import Plan
@@ -83,7 +83,7 @@ class Stretch:
             self._latest = first, known
         if manner not in known:
             other = first.again(manner, WritingLimits(most_rotations(self._gates), microseconds))
-            if other is None or other.num_gates > MORE * len(self._gates.instructions):
+            if other is None or other.num_gates > thresholds.now.many_more * len(self._gates.instructions):
                 return None
             known[manner] = other
         return known[manner]

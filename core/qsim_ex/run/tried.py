@@ -20,14 +20,6 @@ from qsim_ex.native.library import function
 from qsim_ex.planning.form import UNBOUNDED
 from qsim_ex.planning.written.out import Manner, WrittenCircuit
 
-MORE = 3
-"""How many times as many gates as the circuit has promise nothing, in any manner."""
-
-FEWER = 4
-"""How many times fewer gates than a circuit that looks taken apart has are faster, planning included. Of 185 circuits
-in the bases of machines with as few between their gates four took 1.02 to 1.4 of the time of planning both and running
-the faster, and all 0.64 in the geometric mean (28 wires, one H200, predicted)."""
-
 LAST = 2
 """How often all manners are compared at most; the last time by compiled kernels alone."""
 

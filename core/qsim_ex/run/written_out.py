@@ -33,6 +33,17 @@ FACT = "written"
 """The fact of a result that says in which words its circuit was run."""
 
 
+_OF_ITS_FORM = "those of its form, in a Clifford frame that changes"
+_IN_WORDS = {
+    Manner.LOCAL: _OF_ITS_FORM,
+    Manner.MOVES: _OF_ITS_FORM,
+    Manner.BACK: _OF_ITS_FORM,
+    Manner.GROWN: "those of its form, as the state grows",
+    Manner.BETWEEN: "those between its gates on several qubits, which stay",
+    Manner.CLUSTERS: "gates on the same few qubits are one",
+}
+
+
 class Written(NamedTuple):
     """What runs in the place of a circuit: another one with its bindings, and its program.
 
@@ -45,6 +56,11 @@ class Written(NamedTuple):
     fact: str
     observables: tuple[PauliSum, ...]
     manner: Manner
+
+    @property
+    def in_words(self) -> str:
+        """What `explain` says of it."""
+        return f"{self.fact}: {_IN_WORDS[self.manner]}"
 
 
 def written_out(
