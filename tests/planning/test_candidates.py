@@ -75,6 +75,38 @@ def test_no_plan_takes_longer_than_the_standard_one(new: bool, precision: Precis
     assert gained or not new
 
 
+def amplified(wires: int, marked: int, steps: int) -> Circuit:
+    """Amplitude amplification from turns and CX, with phases under `marked` controls."""
+    builder, pairs = CircuitBuilder(wires), [(wire, (wire + 3) % wires) for wire in range(0, wires - 3, 2)]
+
+    def begin(sign: int) -> None:
+        turns = [("ry", wire, (sign * (0.7 + 0.1 * wire),), ()) for wire in range(wires)]
+        added = [("x", target, (), (control,)) for control, target in pairs[::sign]]
+        for name, wire, angles, controls in [*turns, *added] if sign > 0 else [*added, *turns]:
+            builder.gate(name, [wire], *angles, controls=controls)
+
+    begin(1)
+    for step in range(steps):
+        builder.gate("p", [marked], 1.1 + 0.2 * step, controls=range(marked))
+        begin(-1)
+        zeros = range(wires - marked - 1, wires - 1)
+        builder.gate("p", [wires - 1], 0.1 * step - 1.3, controls=zeros, control_values=0)
+        begin(1)
+    return builder.build()
+
+
+def test_bits_that_hardly_any_work_waits_for_join_last() -> None:
+    """Work on a part of the bits runs while the state has these alone, where all of it would be little for a pass."""
+    shape, single = replace(shape_of(PRECISIONS["single"], tensor=True), linear=False), PRECISIONS["single"]
+    rates = Rates(launch=single.storage.nbytes(2 << shape.start) / Rates().memory)
+    circuit = amplified(27, 10, 3)
+    standard, taken = (
+        summary(plan_of(circuit, replace(shape, counted=counted)), single, rates).seconds
+        for counted in (0.0, shape.counted)
+    )
+    assert taken < 0.7 * standard
+
+
 @pytest.mark.parametrize("new", [False, True])
 def test_fewer_lowest_bits_save_sweeps(new: bool) -> None:
     """Where fewer lowest bits save sweeps, such a plan is taken, unless memory takes much longer with them."""

@@ -93,6 +93,7 @@ FAULTS = {
         "before = adjoint(turn) * before, carried(wire) = turn;",
         "before = adjoint(turn) * before;",
     ),
+    "which matrix what is read chooses": Fault("write/matrices.cpp", "(row | read) * (all + 1)", "row * (all + 1)"),
     "a sign that X under controls leaves": Fault("write/matrices.cpp", "if (!passes) continue;", "continue;"),
     # few rotations
     "axes the wrong way round": Fault("layers.cpp", "if (last.negative) std::swap(axes[0], axes[1]);", ""),

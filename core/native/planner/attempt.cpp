@@ -41,7 +41,8 @@ Attempt::Attempt(CandidatePlan given, PlanChoice choice, int num_bits, const Sha
     if (floats) floating_ = std::make_unique<Floating>(num_bits, shape_);
     outlines_ = outlines(candidate.work, candidate.work.size(), choice.worth != 0, false);
     scheduler_ = std::make_unique<Scheduler>(candidate.work, outlines_, num_bits, shape_, fresh, *candidate.context,
-                                             candidate.program, steps, floating_.get(), choice.worth);
+                                             candidate.program, steps, floating_.get(), choice.worth,
+                                             choice.waits ? waited_for_last(outlines_) : 0);
 }
 
 bool Attempt::advance() {

@@ -20,6 +20,7 @@ constexpr double worths[] = {0.7, 0.35};  // the amounts of arithmetic for which
 constexpr std::size_t kept = 2;    // so many of the other candidates are made to the end
 constexpr std::size_t turning = 1; // so many of them are tried with lowest bits that do the other thing
 constexpr double close = 1.15;  // a candidate is made to the end if it is predicted to take so many times the least at most
+constexpr double clearly = 0.95;  // one in which bits wait is, too, if it is predicted to take so many times the least
 constexpr std::size_t made = 4;  // making a plan to the end takes about as long as so many predictions
 constexpr double unbounded = std::numeric_limits<double>::infinity();
 
@@ -42,6 +43,7 @@ bool CandidateSearch::advance() {
         case State::standard: list(); break;
         case State::others: try_other(); break;
         case State::turned: try_turned(); break;
+        case State::waiting: try_waiting(); break;
         case State::done: break;
     }
     return state_ != State::standard && state_ != State::done;
@@ -113,7 +115,7 @@ std::vector<PlanChoice> CandidateSearch::listed() const {
 
 void CandidateSearch::try_other() {
     if (next_ < others_.size()) return add(others_[next_++]);
-    if (!may_float_) return finish();
+    if (!may_float_) return list_waiting();
     others_.clear();
     for (const Tried& tried : best(std::min(turning, more_ / 2 / 4))) others_.push_back(tried.choice.turned());
     next_ = 0, state_ = State::turned;
@@ -121,7 +123,24 @@ void CandidateSearch::try_other() {
 
 void CandidateSearch::try_turned() {
     if (next_ < others_.size()) return add(others_[next_++]);
-    finish();
+    list_waiting();
+}
+
+// Lets bits wait in the default, and in the best of the other candidates.
+void CandidateSearch::list_waiting() {
+    others_.clear();
+    if (fresh_) others_.push_back(standard_.waiting());
+    if (fresh_)
+        for (const Tried& tried : best(1)) others_.push_back(tried.choice.waiting());
+    next_ = 0, state_ = State::waiting;
+}
+
+void CandidateSearch::try_waiting() {
+    if (next_ == others_.size()) return finish();
+    double most = std::min(clearly * least_, waiting_.time);
+    for (const Tried& tried : best(1)) most = std::min(most, clearly * tried.time);
+    const PlanChoice choice = others_[next_++];
+    if (const double taken = time(choice, most); taken < most) waiting_ = {taken, 0, choice};
 }
 
 void CandidateSearch::finish() {
@@ -131,6 +150,7 @@ void CandidateSearch::finish() {
     // Of 122 plans of new states none was the default with lowest bits that do the other thing.
     if (room_ && !fresh_ && turned_time_ <= close * least_) found_.push_back(turned_);
     found_.resize(std::min(found_.size(), room_));
+    if (waiting_.choice.waits) found_.push_back(waiting_.choice);
     for (auto& pair : estimates_)
         for (auto& estimate : pair) estimate.reset();
     state_ = State::done;
@@ -161,11 +181,13 @@ double CandidateSearch::time(const PlanChoice& choice, double most) {
     const double least = Growth::least(choice.worth, shape_);
     bool narrow = count(choice.low) != shape_.low, weighed = choice.worth != 0;
     for (const auto& [other, found] : predicted_)
-        if (weighed && other.low == choice.low && other.floats == choice.floats && found.same.has(least)) return found.time;
+        if (weighed && other.low == choice.low && other.floats == choice.floats && other.waits == choice.waits &&
+            found.same.has(least))
+            return found.time;
     std::unique_ptr<CostEstimate>& estimate = estimates_[narrow][weighed];
     if (!estimate)
         estimate = std::make_unique<CostEstimate>(work_, looked_at(), num_bits_, narrow ? narrow_ : shape_, fresh_, weighed);
-    CostEstimate::Prediction found = estimate->predict(choice.low, choice.floats, choice.worth, most);
+    CostEstimate::Prediction found = estimate->predict(choice.low, choice.floats, choice.worth, most, choice.waits);
     if (weighed) predicted_.emplace_back(choice, found);
     return found.time;
 }

@@ -14,13 +14,15 @@
 namespace qx::plan {
 
 // What candidate plans differ in. low: the bits that are the lowest in the beginning. floats: whether the lowest bits
-// change. worth: see Growth.
+// change. worth: see Growth. waits: whether bits join last for which hardly any work waits.
 struct PlanChoice {
     Mask low = 0;
     bool floats = false;
     double worth = 0;
+    bool waits = false;
 
-    PlanChoice turned() const { return {low, !floats, worth}; }
+    PlanChoice turned() const { return {low, !floats, worth, waits}; }
+    PlanChoice waiting() const { return {low, floats, worth, true}; }
 };
 
 // Finds the candidates that are made, by predictions, one after another: first the default, then others.
@@ -42,12 +44,12 @@ class CandidateSearch {
 
   private:
     struct Tried {
-        double time;
-        std::size_t number;
-        PlanChoice choice;
+        double time = std::numeric_limits<double>::infinity();
+        std::size_t number = 0;
+        PlanChoice choice{};
     };
 
-    enum class State { first, lows, turn, standard, others, turned, done };
+    enum class State { first, lows, turn, standard, others, turned, waiting, done };
 
     void begin();
     void try_low();
@@ -55,6 +57,8 @@ class CandidateSearch {
     void list();
     void try_other();
     void try_turned();
+    void list_waiting();
+    void try_waiting();
     void finish();
     // The other candidates to try, the most promising first.
     std::vector<PlanChoice> listed() const;
@@ -81,6 +85,7 @@ class CandidateSearch {
     std::size_t more_ = 0, room_ = 0;  // how many predictions take the time for other candidates, and how many may be made
     std::vector<PlanChoice> others_;
     std::vector<Tried> tried_;
+    Tried waiting_;  // the best of those in which bits wait, if it takes clearly less time
     std::vector<std::pair<PlanChoice, CostEstimate::Prediction>> predicted_;
     std::vector<PlanChoice> found_;
 };

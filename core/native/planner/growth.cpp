@@ -35,6 +35,7 @@ Directions Growth::tile(const Pending& pending, Reasons& reasons) {
     while (!worth_a_sweep(reasons, tile)) reach_ = larger(pending);
     tile = fill(tile, every_.without(fresh), shape_.tile, true);
     tile = fill(tile, reach_, shape_.tile, true);
+    tile = fill(tile, every_.without(last_), shape_.tile, true);
     tile = fill(tile, every_, shape_.tile, true);
     fresh = fresh.without(tile);
     reach_ |= tile;
@@ -44,17 +45,20 @@ Directions Growth::tile(const Pending& pending, Reasons& reasons) {
 // Finds bits for a tile within the reach; false if all work should run later, in a larger state.
 //
 // The larger state has at least two bits more. Running work later costs its arithmetic three times more; running it now
-// costs one more pass over the state as it is.
+// costs one more pass over the state as it is, which is little where others than the bits that join last are there.
 bool Growth::worth_a_sweep(const Reasons& reasons, Directions& out) {
     bool last = reach_ == every_;
     if (!last && reach_.size() < shape_.start) return false;
     out = choose(reasons, low_, reach_.without(low_), shape_.tile - shape_.low);
-    return last || enough(3 * reasons.arithmetic(out));
+    if (last) return true;
+    const double arithmetic = reasons.arithmetic(out);
+    return (arithmetic > 0 && reach_ == every_.without(last_)) || enough(3 * arithmetic);
 }
 
 // Returns the reach with as few added bits as let enough work run to occupy a pass over the state.
 Directions Growth::larger(const Pending& pending) {
-    Directions others = every_.without(reach_);
+    Directions others = every_.without(reach_ | last_);
+    if (others.empty()) others = last_;
     int room = others.size();
     int free = std::min(room, std::max(0, shape_.start - reach_.size()));
     int tried = 0;
@@ -66,7 +70,7 @@ Directions Growth::larger(const Pending& pending) {
         Directions bits = choose(beyond_, reach_, others, size);
         if (!(bits == reach_) && enough(beyond_.arithmetic(bits))) return bits;
     }
-    return every_;
+    return reach_ | others;
 }
 
 bool Growth::enough(double arithmetic) {
@@ -111,6 +115,22 @@ std::vector<WorkOutline> with_diagonals(std::vector<WorkOutline> work) {
     return work;
 }
 
+Mask waited_for_last(const std::vector<WorkOutline>& work) {
+    Mask mixing[64] = {},
+         touching[64] = {};  // of each bit, what is mixed by what waits for work that mixes it, or touches it
+    for (std::size_t k = work.size(); k-- > 0;) {
+        Mask mixed = work[k].mixed.units;
+        each(work[k].touched, [&](int bit) { mixed |= mixing[bit]; });
+        each(work[k].mixed.units, [&](int bit) { mixed |= touching[bit]; });
+        each(work[k].touched, [&](int bit) { touching[bit] |= mixed; });
+        each(work[k].mixed.units, [&](int bit) { mixing[bit] = mixed; });
+    }
+    Mask out = 0;
+    for (int bit = 0; bit < 64; ++bit)
+        if (mixing[bit] == unit(bit)) out |= unit(bit);
+    return out;
+}
+
 CostEstimate::CostEstimate(const std::vector<Piece>& work, std::size_t looked_at, int num_bits, const Shape& shape,
                            Mask fresh, bool weighed)
     : shape_(shape), num_bits_(num_bits), fresh_(fresh), work_(with_diagonals(outlines(work, looked_at, weighed, true))) {
@@ -119,10 +139,12 @@ CostEstimate::CostEstimate(const std::vector<Piece>& work, std::size_t looked_at
         each(piece.mixed.units, [&](int bit) { ++mixing_[bit]; });
     }
     pending_ = Pending::of(work_);
+    last_ = waited_for_last(work_) & fresh;
 }
 
-CostEstimate::Prediction CostEstimate::predict(Mask low, bool floats, double worth, double most) {
-    Growth growth(num_bits_, shape_, fresh_, low, worth);
+CostEstimate::Prediction CostEstimate::predict(Mask low, bool floats, double worth, double most, bool waits) {
+    Growth growth(num_bits_, shape_, fresh_, low, worth, waits ? last_ : 0);
+    if (waits && !(last_ & ~low)) return {std::numeric_limits<double>::infinity(), growth.same()};
     Pending pending = pending_;
     std::copy(std::begin(mixing_), std::end(mixing_), mix_left_);
     double time = 0, left = sum_;

@@ -30,9 +30,11 @@ class Growth {
     static double least(double worth, const Shape& shape) { return (worth != 0 ? worth : 1) * shape.balance; }
 
     // fresh: bits that no sweep has added yet. low: bits that are in the next tile. worth: the share of a pass's arithmetic
-    // for which the state grows, where a diagonal costs its share of a table (`weighed`); 0 for a whole pass.
-    Growth(int num_bits, const Shape& shape, Mask fresh, Mask low, double worth)
-        : fresh{fresh}, num_bits_(num_bits), shape_(shape), least_(least(worth, shape)), low_{low}, every_{below(num_bits)} {
+    // for which the state grows, where a diagonal costs its share of a table (`weighed`); 0 for a whole pass. last: bits
+    // that join when no other work is left, however little that is.
+    Growth(int num_bits, const Shape& shape, Mask fresh, Mask low, double worth, Mask last)
+        : fresh{fresh}, num_bits_(num_bits), shape_(shape), least_(least(worth, shape)), low_{low}, every_{below(num_bits)},
+          last_{last & fresh & ~low} {
         reach_ = every_.without(this->fresh) | low_;
     }
 
@@ -67,7 +69,7 @@ class Growth {
     const Shape& shape_;
     double least_;  // the arithmetic for which the state grows
     Between same_;
-    Directions low_, every_;
+    Directions low_, every_, last_;
     Directions reach_;  // bits that sweeps may have now
     Reasons beyond_;  // what work waits for beyond the next tile
     bool known_ = false;  // whether that is what work waits for with no bit near
@@ -80,6 +82,9 @@ std::vector<WorkOutline> outlines(const std::vector<Piece>& work, std::size_t mo
 // Returns work in which each diagonal is counted with the piece that was the last to mix all of its bits, if one was: it
 // waits for the same, whatever bits are near, and nothing waits for it that does not wait for that piece.
 std::vector<WorkOutline> with_diagonals(std::vector<WorkOutline> work);
+
+// Returns the bits that are mixed, and for which only such work waits as mixes them alone.
+Mask waited_for_last(const std::vector<WorkOutline>& work);
 
 // Predicts plans of some work: schedules without register blocks and coefficients.
 class CostEstimate {
@@ -95,8 +100,8 @@ class CostEstimate {
 
     // Predicts a plan for a state with the bits of `low` lowest; a time that is sure to be `most` or longer is not computed
     // to the end. floats: whether the lowest bits may change. worth: see Growth; 0 only where diagonals cost what they cost
-    // alone.
-    Prediction predict(Mask low, bool floats, double worth, double most);
+    // alone. waits: whether bits join last for which hardly any work waits; no time is predicted if there are none.
+    Prediction predict(Mask low, bool floats, double worth, double most, bool waits);
 
   private:
     double least_left(const Growth& growth, double work) const;
@@ -105,6 +110,7 @@ class CostEstimate {
     int num_bits_;
     Mask fresh_;
     std::vector<WorkOutline> work_;  // what runs in sweeps
+    Mask last_;  // the fresh bits for which hardly any of it waits
     Pending pending_;  // all of it
     double sum_ = 0;  // its multiply-adds per amplitude
     Index mixing_[64] = {};  // how much of it mixes each bit

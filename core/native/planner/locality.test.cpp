@@ -8,6 +8,27 @@
 using namespace qx::plan;
 using namespace qx::plan::naive;
 
+namespace {
+
+// Whether two pieces may not change places.
+bool meet(const WorkOutline& one, const WorkOutline& other) {
+    return one.mixed.units & other.touched || one.touched & other.mixed.units;
+}
+
+// Returns all that work mixes which waits for what mixes a bit, and what mixes it.
+Mask mixed_behind(const std::vector<WorkOutline>& work, int bit) {
+    std::vector<bool> waits(work.size());
+    Mask out = 0;
+    for (std::size_t k = 0; k < work.size(); ++k) {
+        waits[k] = (work[k].mixed.units & unit(bit)) != 0;
+        for (std::size_t j = 0; j < k; ++j) waits[k] = waits[k] || (waits[j] && meet(work[j], work[k]));
+        if (waits[k]) out |= work[k].mixed.units;
+    }
+    return out;
+}
+
+}  // namespace
+
 TEST_CASE("reasons with no bit near tell those with some bits near") {
     constexpr int size = 8, capacity = 5;
     for (unsigned seed = 0; seed < 200; ++seed) {
@@ -55,4 +76,26 @@ TEST_CASE("diagonals that are counted with what mixed their bits last leave all 
             CHECK(found.arithmetic(near) == doctest::Approx(expected.arithmetic(near)));
     }
     CHECK(fewer > 50);
+}
+
+TEST_CASE("bits are waited for last if they are mixed, and no work waits for them that mixes others") {
+    constexpr int size = 6;
+    int found = 0;
+    for (unsigned seed = 0; seed < 300; ++seed) {
+        Drawn drawn(seed, size);
+        std::vector<Piece> work;
+        for (int k = 0; k < 8; ++k) {
+            const int target = drawn.bit();
+            work.push_back(k % 3 == 0   ? drawn.phases(any_phase)
+                           : k % 3 == 1 ? drawn.turn(target)
+                                        : drawn.cx(drawn.other(target), target, drawn.below(2)));
+        }
+        const std::vector<WorkOutline> outlined = outlines(work, work.size(), false, true);
+        const Mask last = waited_for_last(outlined);
+        for (int bit = 0; bit < size; ++bit)
+            CHECK((last >> bit & 1) == (mixed_behind(outlined, bit) == unit(bit) ? 1u : 0u));
+        found += last != 0;
+    }
+    CHECK(found > 30);
+    CHECK(found < 300);
 }

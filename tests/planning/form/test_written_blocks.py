@@ -45,7 +45,8 @@ def ternary_sum() -> Matrix:
 
 def filled(written: WrittenCircuit) -> list[int]:
     """Return how many entries that are not 0 each matrix on four wires has."""
-    return [sum(entry != 0 for entry in one.pattern) for one in ops(written) if len(one.mixes) == 4 and one.pattern]
+    blocks = [one for one in ops(written) if one.mixes and len(one.mixes) + len(one.reads) == 4]
+    return [sum(entry != 0 for entry in one.pattern) for one in blocks]
 
 
 @pytest.mark.parametrize("basis", BASES)
@@ -56,6 +57,20 @@ def test_matrices_of_which_a_transpiler_has_merged_the_ends_come_back(basis: tup
     found = filled(clusters(transpiled(gates, 6, basis, level)))
     assert len(found) == len(CHAIN)
     assert max(found) < 50  # 44, and perhaps what rounding has made
+
+
+@pytest.mark.parametrize("basis", BASES)
+def test_a_wire_that_chooses_what_becomes_of_three_others_is_read(basis: tuple[str, ...]) -> None:
+    """A matrix on four wires does not mix the one that chooses between two of three, though turns are beside it."""
+    rng = np.random.default_rng(3)
+    chosen = np.kron(haar(rng, 3), np.diag([1, 0])) + np.kron(haar(rng, 3), np.diag([0, 1]))
+    gates = entangled(6)
+    for _ in range(2):
+        gates += [Gate("unitary", (0, 1, 2, 3), matrix=chosen), Gate("unitary", (0,), matrix=haar(rng, 1))]
+        gates += [Gate("unitary", wires, matrix=haar(rng, 2)) for wires in [(0, 4), (4, 5)]]
+    of = [(one.mixes, one.reads) for one in ops(clusters(transpiled(gates, 6, basis, 1))) if len(one.mixes) > 2]
+    assert of.count(((1, 2, 3), (1,))) == 2
+    assert all(mixes == (1, 2, 3) for mixes, _ in of)
 
 
 @pytest.mark.parametrize("basis", BASES)

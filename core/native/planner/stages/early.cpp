@@ -32,7 +32,7 @@ void EarlyGrowth::divide(const std::vector<WorkOutline>& work, const std::vector
 // comes before that no sweep does.
 bool EarlyGrowth::until_done(Pending pending, Mask there, Mask far, int size, std::vector<Index>& ready,
                              std::vector<Index>& left) const {
-    Growth growth(num_bits, shape, below(num_bits) & ~there, low, worth);
+    Growth growth(num_bits, shape, below(num_bits) & ~there, low, worth, 0);
     Reasons reasons;
     Mask mixed = there;
     ready.clear();

@@ -10,9 +10,9 @@ namespace qx::plan {
 
 Scheduler::Scheduler(const std::vector<Piece>& work, const std::vector<WorkOutline>& outlines, int num_bits,
                      const Shape& shape, Mask fresh, PlanContext& context, CoefficientProgram& program, StepArrays& out,
-                     Floating* floating, double worth)
+                     Floating* floating, double worth, Mask last)
     : work_(work), shape_(shape), context_(context), out_(out), sweep_(shape, context, program, out),
-      growth_(num_bits, shape, fresh, below(shape.low), worth), floating_(floating) {
+      growth_(num_bits, shape, fresh, below(shape.low), worth, last), floating_(floating) {
     pending_ = Pending::of(outlines);
 }
 

@@ -85,10 +85,11 @@ class RegisterBlockWriter {
 // Turns the work of one stage into steps, one step at a time.
 class Scheduler {
   public:
-    // floating: where bits are, if sweeps may move them; steps are still in the bits that the work names. worth: see Growth.
+    // floating: where bits are, if sweeps may move them; steps are still in the bits that the work names. worth, last: see
+    // Growth.
     Scheduler(const std::vector<Piece>& work, const std::vector<WorkOutline>& outlines, int num_bits, const Shape& shape,
               Mask fresh, PlanContext& context, CoefficientProgram& program, StepArrays& out, Floating* floating,
-              double worth);
+              double worth, Mask last = 0);
 
     bool done() const { return pending_.empty() && !sweeping_; }
     // Does a bounded amount of work: a step, or some register blocks of a sweep; returns false if a sweep runs no work.

@@ -73,16 +73,18 @@ class WrittenMatrices:
         pattern, numbers = classified(entries)
         ops, places, at, new = list[Op](), dict[bytes, int](), 0, tuple.__new__
         rows = np.column_stack([gates, np.cumsum(gates[:, 3])])[gates[:, 0] >= MATRIX]
-        for kind, values, mask, number, behind in rows.tolist():
-            mixes = wires_of(mask) if kind != PHASE else ()
-            when = _where(conditions[behind - number : behind]) if kind != PHASE else When(mask, values)
-            end = at + (1 << 2 * len(mixes))
+        for kind, wires, mask, number, behind in rows.tolist():
+            is_phase = kind == PHASE
+            mixes = wires_of(0 if is_phase else mask)
+            reads = tuple(1 << wire for wire in wires_of(0 if is_phase else wires))
+            when = When(mask, wires) if is_phase else _where(conditions[behind - number : behind])
+            end = at + (1 << 2 * len(mixes) + len(reads))
             own, of = numbers[at:end].tobytes(), pattern[at:end]
             if own not in places:
                 places[own] = place
                 place += end - at
-            of = of if len(mixes) < 2 else of.translate(PLAIN)
-            ops.append(new(Op, (mixes, (), when, of, places[own], "unitary", True)))  # `Op` takes twice as long
+            of = of if len(mixes) + len(reads) < 2 else of.translate(PLAIN)
+            ops.append(new(Op, (mixes, reads, when, of, places[own], "unitary", True)))  # `Op` takes twice as long
             at = end
         distinct = b"".join(places)
         known = np.frombuffer(distinct, dtype=np.complex128) if distinct else np.empty(0, dtype=np.complex128)

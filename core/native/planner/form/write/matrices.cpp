@@ -9,9 +9,42 @@
 
 namespace qx::form {
 
+namespace {
+
+constexpr double rounding = 1e-12;
+
+}  // namespace
+
 void Writer::write_matrix(Mask mixes, const Complex* of) {
     gates.push_back({Gate::matrix, 0, mixes});
     entries.insert(entries.end(), of, of + (std::size_t{1} << 2 * count(mixes)));
+}
+
+// Writes a matrix of some wires, of which those that it does not mix are read: what reads a wire need not wait for it.
+void Writer::write_block(Mask wires, const std::vector<Complex>& of) {
+    const Mask all = unit(count(wires)) - 1;
+    Mask mixed = 0;  // places of wires
+    for (Mask row = 0; row <= all; ++row)
+        for (Mask column = 0; column <= all; ++column)
+            if (size_of(of[row * (all + 1) + column]) > rounding) mixed |= row ^ column;
+    gates.push_back({Gate::matrix, 0, 0});
+    Mask place = 1;
+    each(wires, [&](int wire) {
+        if (mixed & place) gates.back().mask |= unit(wire);
+        else gates.back().wire |= static_cast<Int>(unit(wire));
+        place <<= 1;
+    });
+    // The next larger part of a mask is (part - mask) & mask; behind the largest one comes 0.
+    const auto each_part = [](Mask mask, auto act) {
+        Mask part = 0;
+        do act(part), part = (part - mask) & mask;
+        while (part);
+    };
+    each_part(all & ~mixed, [&](Mask read) {
+        each_part(mixed, [&](Mask row) {
+            each_part(mixed, [&](Mask column) { entries.push_back(of[(row | read) * (all + 1) + (column | read)]); });
+        });
+    });
 }
 
 // Writes a phase where wires have the values of a mask.
@@ -37,9 +70,9 @@ void Writer::write_piece(const Piece& piece, const Target& target, const std::ve
         case Piece::parity: gates.push_back({Gate::rotation, static_cast<Int>(piece.wires), 0, {piece.angle}}); break;
         case Piece::swap: gates.push_back({Gate::swap, lowest(piece.wires), unit(highest(piece.wires))}); break;
         case Piece::pair:
-        case Piece::block: write_matrix(piece.wires, piece.entries.data()); break;
+        case Piece::block: write_block(piece.wires, piece.entries); break;
         case Piece::controlled:
-            write_matrix(piece.wires & ~piece.control, piece.entries.data());
+            write_block(piece.wires & ~piece.control, piece.entries);
             gates.back().conditions = static_cast<Index>(conditions.size()), gates.back().num_conditions = 1;
             conditions.push_back({piece.control, piece.values != 0});
             break;

@@ -21,8 +21,8 @@ namespace qx::form {
 // h, s, sdg, x, z: on each wire of `mask`. rotation: exp(-i angle/2 P) of the string with X on the wires of `mask` and Z on
 // those of `wire`, a mask, too; of its angle `quarters` quarter turns belong to the Clifford operator. controlled: a
 // rotation where all of some conditions hold, with quarter turns of its own. flip: X of the wire of `mask` where they hold.
-// matrix: on the wires of `mask`, where they hold; phase: where these have the values of `wire`, a mask. The entries of both
-// are the next ones of `Writer::entries`.
+// matrix: on the wires of `mask`, where they hold, one for each value of the wires of `wire`, a mask, which are read; phase:
+// where these have the values of `wire`. The entries of both are the next ones of `Writer::entries`.
 struct Gate {
     enum Kind : Int { h, s, sdg, x, z, cx, cz, swap, rotation, controlled, flip, matrix, phase };
     Kind kind;
@@ -130,6 +130,7 @@ class Writer {
     State clusters();
     double turns() const;
     void write_matrix(Mask mixes, const Complex* of);
+    void write_block(Mask wires, const std::vector<Complex>& of);
     void write_phase(Mask wires, Mask values, Complex by);
     void write_turn(int wire, const Matrix2& turn);
     bool mostly_adds() const;
