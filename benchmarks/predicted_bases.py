@@ -29,6 +29,7 @@ from benchmarks.bases import algorithms, families
 from qsim_ex import thresholds
 from qsim_ex.circuit.circuit import Circuit
 from qsim_ex.circuit.ops import Unitary
+from qsim_ex.circuit.structure import Structure
 from qsim_ex.devices.cpu.device import CpuDevice
 from qsim_ex.planning.cost.rates import cpu_rates
 from qsim_ex.planning.longer import Longer, shorter_than
@@ -71,11 +72,11 @@ class Time(NamedTuple):
         return f"{self.ms:.3g} {self.way}"
 
 
-def milliseconds(circuit: Circuit, machine: Machine, most: float = math.inf) -> float:
-    """Return how long native code predicts that a circuit takes from |0…0⟩; `Longer` is raised if it takes the most."""
-    wires = circuit.num_qubits
+def milliseconds(gates: Structure, machine: Machine, most: float = math.inf) -> float:
+    """Return how long native code predicts that gates take from |0…0⟩; `Longer` is raised if they take the most."""
+    wires = gates.num_qubits
     one_pass = 1e3 * 2 * machine.precision.storage.nbytes(1 << wires) / machine.rates.memory
-    instructions, start = cast(tuple[Unitary, ...], circuit.instructions), Layout.identity(wires)
+    instructions, start = cast(tuple[Unitary, ...], gates.instructions), Layout.identity(wires)
     with shorter_than(most / one_pass):
         steps = make_plan(instructions, wires, start, machine.shape, (1 << wires) - 1, place=True).steps
     arrays = arrays_of(steps) if steps else None
@@ -84,7 +85,7 @@ def milliseconds(circuit: Circuit, machine: Machine, most: float = math.inf) -> 
 
 def fastest(circuit: Circuit, machine: Machine, zeros: bool) -> Time:
     """Return the time of what runs."""
-    came, now = milliseconds(circuit, machine), thresholds.now
+    came, now = milliseconds(circuit.structure, machine), thresholds.now
     best = Time(came, "came")
     if 1e3 * came < now.compared_microseconds:
         return best
@@ -98,7 +99,7 @@ def fastest(circuit: Circuit, machine: Machine, zeros: bool) -> Time:
         if (written := first.again(manner, limits)) is None:
             return None
         try:
-            return Time(milliseconds(written.circuit(circuit.operands), machine, least), manner.name.lower())
+            return Time(milliseconds(written.structure, machine, least), manner.name.lower())
         except Longer:
             return None
 

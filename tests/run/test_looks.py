@@ -23,7 +23,8 @@ from support.held import Hold
 
 from benchmarks.engine import circuit_of
 from benchmarks.forms import transpiled
-from qsim_ex import Circuit, Simulator
+from qsim_ex import Simulator
+from qsim_ex.circuit.structure import Structure
 from qsim_ex.devices import discover
 from qsim_ex.devices.gpu.device import GpuDevice
 from qsim_ex.planning.written.out import Manner
@@ -96,11 +97,11 @@ def test_what_promises_nothing_is_not_planned(name: str, hold: Hold, monkeypatch
     hold(written_microseconds=10, written_nanoseconds=0)
     one = OfHypotheticalGpu(circuit_of(FAMILIES[name](N), N), threads=1)
     monkeypatch.setattr(
-        one, "planned", lambda circuit: planned.append(circuit) or OfHypotheticalGpu.planned(one, circuit)
+        one, "planned", lambda structure: planned.append(structure) or OfHypotheticalGpu.planned(one, structure)
     )
-    planned: list[Circuit] = []
+    planned: list[Structure] = []
     assert one.run() is None
-    assert planned == [one.circuit]
+    assert planned == [one.circuit.structure]
 
 
 def test_later_runs_take_what_was_compared_in_the_background(hold: Hold, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -18,7 +18,7 @@ from benchmarks.forms import transpiled
 from qsim_ex import Circuit, CircuitBuilder, PauliSum, Simulator, reference, thresholds
 from qsim_ex.circuit.ops import Op, When
 from qsim_ex.circuit.parameters.bindings import Bindings
-from qsim_ex.circuit.structure import structure_of
+from qsim_ex.circuit.structure import Structure, structure_of
 from qsim_ex.planning.written.out import Manner, WrittenCircuit
 from qsim_ex.run import candidates, foreseen, pipeline, written_by_ranks
 from qsim_ex.run.looks import Look
@@ -203,20 +203,20 @@ def test_what_takes_longer_to_plan_than_all_runs_waits(
 
 def test_a_circuit_that_comes_again_is_written_in_all_manners(hold: Hold, monkeypatch: pytest.MonkeyPatch) -> None:
     """A first run plans one manner, the second one the others, and later ones the fastest of all alone."""
-    asked, ran, circuit_of_look = [0.0], list[tuple[int, Manner]](), Look._circuit
+    asked, ran, structure_of_look = [0.0], list[tuple[int, Manner]](), Look._in_place
 
     def seconds(_: Where, plans: Sequence[Plan]) -> float:
         gates = float(sum(plan.num_gates for plan in plans))
         asked.append(gates)
         return 1.0 if gates == made.structure.num_gates else 1 / gates  # the longest is the fastest
 
-    def circuit(look: Look, written: WrittenCircuit) -> Circuit:
-        found = circuit_of_look(look, written)
+    def in_place(look: Look, written: WrittenCircuit) -> Structure:
+        found = structure_of_look(look, written)
         ran.append((len(found.instructions), written.manner))
         return found
 
     monkeypatch.setattr(Where, "seconds", seconds)
-    monkeypatch.setattr(Look, "_circuit", circuit)
+    monkeypatch.setattr(Look, "_in_place", in_place)
     hold(**(WRITTEN | {"written_percent": 100, "planned_microseconds": 0, "clustered_percent": 0}))
     simulator, made, found = Simulator(device="cpu", threads=1), with_end(gates("ucc"), saves=True), []
     for _ in range(4):

@@ -10,6 +10,7 @@ import pytest
 
 from benchmarks.forms import transpiled
 from qsim_ex import Circuit
+from qsim_ex.circuit.structure import Structure
 from qsim_ex.deployment.hypothetical import assign_hypothetical
 from qsim_ex.devices.hypothetical import HypotheticalGpu
 from qsim_ex.execution.prepare import plans_of
@@ -54,17 +55,17 @@ class OfHypotheticalGpu:
             *assign_hypothetical(circuit.num_qubits, self.options, gpu=HypotheticalGpu(0, True)), self.options
         )
 
-    def planned(self, circuit: Circuit) -> tuple[Program, Sequence[Plan]]:
-        """Return the program of a circuit, and its plans."""
-        program, device = program_of(circuit.structure, False, 0, ()), self.where.device
+    def planned(self, structure: Structure) -> tuple[Program, Sequence[Plan]]:
+        """Return the program of a structure, and its plans."""
+        program, device = program_of(structure, False, 0, ()), self.where.device
         levels = self.where.deployment.planning_levels
         shape = device.shape(self.options.dtype)
-        return program, [*plans_of(program, circuit.num_qubits, shape, levels, device.grows).values()]
+        return program, [*plans_of(program, structure.num_qubits, shape, levels, device.grows).values()]
 
     def plans(self) -> Sequence[Plan]:
         """Return those of the circuit as it came."""
         self.asked += 1
-        return self.planned(self.circuit)[1]
+        return self.planned(self.circuit.structure)[1]
 
     def run(self, plans: Callable[[], Sequence[Plan]] | None = None) -> Written | None:
         """Return what the next run takes."""
@@ -79,7 +80,7 @@ class OfHypotheticalGpu:
 
     def seconds(self, found: Written | None) -> float:
         """Return how long what was taken takes at first."""
-        return self.where.times(self.planned(found.circuit if found else self.circuit)[1]).first
+        return self.where.times(self.planned((found or self).circuit.structure)[1]).first
 
 
 def gates(name: str, wires: int = N) -> Circuit:

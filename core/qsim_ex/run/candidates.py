@@ -69,8 +69,12 @@ def _for_all(known: Sequence[WrittenBindings], bound: Bindings) -> WrittenCircui
 
 def circuit_of(written: WrittenCircuit, bound: Bindings, *, only_values: bool) -> Circuit:
     """Return the circuit that is written for the first binding; only_values: without the operator at its end."""
-    structure = written.without_last() if only_values else written.structure
-    return Circuit.of_structure(structure, numbers_of(written, bound, 0, 1))
+    return Circuit.of_structure(in_place(written, only_values=only_values), numbers_of(written, bound, 0, 1))
+
+
+def in_place(written: WrittenCircuit, *, only_values: bool) -> Structure:
+    """Return the structure that runs of something that is written; only_values: see `circuit_of`."""
+    return written.without_last() if only_values else written.structure
 
 
 def numbers_of(written: WrittenCircuit, bound: Bindings, begin: int, end: int) -> NDArray[np.complex128]:

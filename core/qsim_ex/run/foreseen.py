@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from qsim_ex.circuit.circuit import Circuit
+from qsim_ex.circuit.structure import Structure
 from qsim_ex.deployment.hypothetical import assign_hypothetical
 from qsim_ex.execution.prepare import plan_of, plans_of
 from qsim_ex.options import Options
@@ -64,8 +65,8 @@ def foreseen(
     def planned(program: Program) -> tuple[Plan, ...]:
         return tuple(plans_of(program, circuit.num_qubits, shape, levels, device.grows).values())
 
-    def anew(written: Circuit) -> tuple[Program, tuple[Plan, ...]]:
-        program = program_of(seen(written.structure, whole=False), False, 0, ())
+    def anew(written: Structure) -> tuple[Program, tuple[Plan, ...]]:
+        program = program_of(seen(written, whole=False), False, 0, ())
         return program, planned(program)
 
     def one(segment: Segment, start: Layout, fresh: int) -> Plan:

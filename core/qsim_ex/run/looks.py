@@ -8,7 +8,6 @@ from functools import partial
 from typing import NamedTuple, cast
 
 from qsim_ex import thresholds
-from qsim_ex.circuit.circuit import Circuit
 from qsim_ex.circuit.parameters.bindings import Bindings
 from qsim_ex.circuit.structure import Structure
 from qsim_ex.display.log import LOGGER
@@ -21,13 +20,13 @@ from qsim_ex.planning.longer import Longer, shorter_than
 from qsim_ex.planning.written.out import Manner, WritingLimits, WrittenCircuit
 from qsim_ex.program.program import Program
 from qsim_ex.run.beside import SideThreads
-from qsim_ex.run.candidates import KINDS, candidates, circuit_of, gates_of, most_rotations
+from qsim_ex.run.candidates import KINDS, candidates, gates_of, in_place, most_rotations
 from qsim_ex.run.manners import in_manners, wanted
 from qsim_ex.run.tried import Chosen, Tried, least_microseconds
 from qsim_ex.run.where import Times, Where
 from qsim_ex.steps.plan import Plan
 
-Planned = Callable[[Circuit], tuple[Program, Sequence[Plan]]]
+Planned = Callable[[Structure], tuple[Program, Sequence[Plan]]]
 
 _ALIKE = 1.1
 """By how much a later run may take longer than the first one."""
@@ -38,7 +37,7 @@ class Option(NamedTuple):
 
     written: WrittenCircuit
     fact: str
-    circuit: Circuit
+    structure: Structure
     program: Program
     times: Times = Times(math.inf, math.inf)  # where nobody asks for them
 
@@ -75,10 +74,10 @@ class Look:
         for written, fact in self._candidates():
             limits = WritingLimits(most_rotations(self._structure))
             other = written if written.manner is chosen.manner else written.again(chosen.manner, limits)
-            circuit = self._circuit(other or written)
-            program, plans = self._planned(circuit)
-            option = Option(other or written, fact, circuit, program)
-            if circuit.structure is chosen.structure:
+            structure = self._in_place(other or written)
+            program, plans = self._planned(structure)
+            option = Option(other or written, fact, structure, program)
+            if structure is chosen.structure:
                 return option
             if self._is_faster(self._where.times(plans).first, self._came().first):
                 return self._taken(option)
@@ -131,7 +130,7 @@ class Look:
 
     def _taken(self, option: Option, *, first: bool = False) -> Option:
         """Keep what runs in place of the circuit."""
-        self._tried.chosen = Chosen(option.circuit.structure, option.written.manner)
+        self._tried.chosen = Chosen(option.structure, option.written.manner)
         self._tried.looked = True
         if first:
             self._tried.took(option.times.first, self._bound.count)
@@ -157,17 +156,17 @@ class Look:
 
         most: seconds; None is returned, too, where runs do not take less.
         """
-        circuit = self._circuit(written)
+        structure = self._in_place(written)
         check_cancelled()
         try:
             with shorter_than(most / self._where.one_pass):
-                program, plans = self._planned(circuit)
+                program, plans = self._planned(structure)
         except (NotSupported, Longer):
             return None
-        return Option(written, fact, circuit, program, self._where.times(plans))
+        return Option(written, fact, structure, program, self._where.times(plans))
 
-    def _circuit(self, written: WrittenCircuit) -> Circuit:
-        return circuit_of(written, self._bound, only_values=self._only_values)
+    def _in_place(self, written: WrittenCircuit) -> Structure:
+        return in_place(written, only_values=self._only_values)
 
     def _is_long(self, seconds: float, least: int = 0) -> bool:
         """Return whether runs that take so many seconds for each binding are worth looking for others.

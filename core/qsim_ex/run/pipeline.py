@@ -21,6 +21,7 @@ from qsim_ex.circuit.observables import PauliSum
 from qsim_ex.circuit.ops import Channel
 from qsim_ex.circuit.parameters.bindings import Bindings
 from qsim_ex.circuit.saves import SAVE_KINDS, Save
+from qsim_ex.circuit.structure import Structure
 from qsim_ex.comm import connection
 from qsim_ex.deployment.assign import Assigner
 from qsim_ex.deployment.assignment import Assignment
@@ -65,8 +66,7 @@ written_by_ranks = later("qsim_ex.run.written_by_ranks")
 class PlannedRun:
     """A checked and planned run: its program and numbers, its request, and its machines, all of one way.
 
-    separation: what was left out of the circuit that the user gave; None if nothing was. method: what results call it.
-    facts: what else they tell.
+    separation: what was left out of the user's circuit, if anything. method, facts: what results call it, and tell.
     """
 
     separation: Separation | None
@@ -245,8 +245,8 @@ def _faster(call: BatchCall, inputs: Inputs, plans: Callable[[], Sequence[Plan]]
     if inputs.program.branches or options.checkpoint is not None:
         return None  # a checkpoint is found again by the circuit's own numbers
 
-    def planned(written: Circuit) -> tuple[Program, Sequence[Plan]]:
-        made = written.structure if observed else seen(written.structure, whole=inputs.part is None)
+    def planned(written: Structure) -> tuple[Program, Sequence[Plan]]:
+        made = written if observed else seen(written, whole=inputs.part is None)
         apart = inputs.part and replace(inputs.part, structure=made)
         program = apart.program(observed) if apart else program_of(made, observed, 0, call.groups)
         return program, machines_of(inputs.wheres, program, options, bound.count)[1][0].plans

@@ -74,7 +74,7 @@ class RepeatedCircuit:
         circuit, planned = self._faster(circuit, where)
         known = self._known.get(circuit.structure)
         if known is None or known.device is not where.device:
-            known = self._prepared(circuit, where.device, *(planned or self._planned(circuit, where.device)))
+            known = self._prepared(circuit, where.device, *(planned or self._planned(circuit.structure, where.device)))
         device, plan, prepared, program = known
         numbers = fill(plan.coefficients, circuit.operands[0])
         # The state comes first: a table would be taken out of the block that the state before has left to the pool.
@@ -91,21 +91,21 @@ class RepeatedCircuit:
         if not heavy:
             return circuit, None
 
-        def planned(written: Circuit) -> tuple[Program, tuple[Plan]]:
+        def planned(written: Structure) -> tuple[Program, tuple[Plan]]:
             program, plan = self._planned(written, device)
             return program, (plan,)
 
         def came() -> tuple[Plan]:
-            mine.append(self._planned(circuit, device))
+            mine.append(self._planned(structure, device))
             return (mine[-1].plan,)
 
         bound, place = Bindings.of(circuit.operands[:1]), Where(device, where.deployment, self._options)
         found = written_out(structure, bound, came, place, planned)
         return (circuit, mine[-1] if mine else None) if found is None else (found.circuit, None)
 
-    def _planned(self, circuit: Circuit, device: Device) -> _PlannedCircuit:
-        """Return the program of a circuit, and its plan from |0…0⟩."""
-        program, num_wires = unitary_program(circuit.structure), circuit.num_qubits
+    def _planned(self, structure: Structure, device: Device) -> _PlannedCircuit:
+        """Return the program of a structure, and its plan from |0…0⟩."""
+        program, num_wires = unitary_program(structure), structure.num_qubits
         start, fresh = Layout.identity(num_wires), (1 << num_wires) - 1
         plan = plan_of(program.whole.work, num_wires, start, device.shape(self._dtype), fresh, place=True)
         return _PlannedCircuit(program, plan)

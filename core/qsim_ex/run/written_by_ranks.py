@@ -50,7 +50,7 @@ def written_alike(
         manner, fact = told
         if (other := _in_manner(structure, bound, Manner(manner), fact)) is not None:
             circuit = circuit_of(other, bound, only_values=bool(values))
-            found = completed(other, fact, circuit, planned(circuit)[0], bound, values)
+            found = completed(other, fact, circuit, planned(circuit.structure)[0], bound, values)
     everyone = ranks.allgather("" if found is None else _digest(found))
     return found if len(set(everyone)) == 1 and everyone[0] else None
 

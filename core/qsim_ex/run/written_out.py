@@ -21,7 +21,7 @@ from qsim_ex.circuit.structure import Structure
 from qsim_ex.planning.behind import before
 from qsim_ex.planning.written.out import Manner, WrittenCircuit
 from qsim_ex.program.program import Program
-from qsim_ex.run.candidates import gates_of, numbers_of
+from qsim_ex.run.candidates import circuit_of, gates_of, numbers_of
 from qsim_ex.run.first_look import FirstLook
 from qsim_ex.run.looks import Planned
 from qsim_ex.run.tried import LAST
@@ -93,7 +93,8 @@ def written_out(
     found = look.in_all_manners() if again or at_once else look.again() if tried.looked else look.first()
     if found is None:
         return None
-    return completed(found.written, found.fact, found.circuit, found.program, bound, values)
+    circuit = circuit_of(found.written, bound, only_values=bool(values))
+    return completed(found.written, found.fact, circuit, found.program, bound, values)
 
 
 def completed(

@@ -177,7 +177,7 @@ def test_a_planted_fault_is_found(fault: Callable[[WrittenNumbers], WrittenNumbe
         circuit = drawn(seed, 3, PHASES)
         written = WrittenBindings(circuit.structure, written_out).of(Bindings.of(circuit.operands))
         assert written
-        parts = written.parts._replace(numbers=fault(written.numbers))
+        parts = written.parts._replace(numbers=partial(fault, written.numbers))
         found += error(circuit, replace(written, made=partial(WrittenParts, *parts))) > 1e-6
     assert found >= 6
 

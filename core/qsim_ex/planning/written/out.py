@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from enum import IntEnum
-from functools import lru_cache, partial
+from functools import cache, lru_cache, partial
 from threading import Lock
 from typing import NamedTuple, cast
 
@@ -110,7 +110,7 @@ class WrittenCircuit:
     @property
     def numbers(self) -> WrittenNumbers:
         """Its numbers, as a function of those of the circuit."""
-        return self.parts.numbers
+        return self.parts.numbers()
 
     @property
     def last(self) -> int:
@@ -204,34 +204,50 @@ class _Gates:
         varying, num_wires = phases(made), made.num_wires
         del made
         writing.free()  # before objects are made of what was read
-        varies = np.isin(np.arange(count + 1), places[:, 0])
+        varies = np.zeros(count + 1, dtype=np.bool_)
+        varies[places[:, 0]] = True
         eighths = _eighths(gates, angles[:-1], varies[:-1])
         alone = np.append((gates[:, 0] == ROTATION) & (gates[:, 2] == 0), False)  # diagonal: phases, and a global one
         angles[-1] -= angles[alone].sum() / 2
         angles[alone] *= 2  # of whose half the entry is the phase
-        turned = alone[places[:, 0]]
-        places, by = np.concatenate([places, places[turned]]), np.concatenate([by * (1 + turned), -by[turned] / 2])
-        places[len(turned) :, 0] = count
         numbered = np.append((gates[:, 0] >= ROTATION) & (gates[:, 0] < MATRIX) & (eighths == 0), True)
-        rows = np.cumsum(numbered) - 1  # of the angles, and of the global phase
-        constant = np.flatnonzero(numbered)
-        check_cancelled()
-        sums = Combinations.of(
-            np.concatenate([rows[constant], rows[places[:, 0]]]),
-            np.concatenate([np.full(len(constant), -1), places[:, 1]]),
-            np.concatenate([angles[constant], by]),
-        )
         columns = gates.T.tolist()  # a list for each gate would be millions of objects
         parts = list(_parts(columns, angles, varies, conditions))
         structure, begin = structure_of_gates(num_wires, columns, eighths.tolist(), parts, matrices, last)
         check_cancelled()
-        del columns
-        entries = RotationEntries.of(
-            (row, part) for row, number in enumerate(constant[:-1].tolist()) for part in parts[number]
-        )
-        known = np.concatenate([constants(), matrices.numbers])
-        numbers = WrittenNumbers(self._operands, *varying, self._tolerance, sums, entries, known)
-        return WrittenParts(structure, numbers, begin)
+
+        def numbers() -> WrittenNumbers:
+            sums, constant = _sums(angles, places, by, alone, numbered), np.flatnonzero(numbered)
+            entries = RotationEntries.of(
+                (row, part) for row, number in enumerate(constant[:-1].tolist()) for part in parts[number]
+            )
+            known = np.concatenate([constants(), matrices.numbers])
+            return WrittenNumbers(self._operands, *varying, self._tolerance, sums, entries, known)
+
+        return WrittenParts(structure, cache(numbers), begin)
+
+
+def _sums(
+    angles: NDArray[np.float64],
+    places: Integers,
+    by: NDArray[np.float64],
+    alone: NDArray[np.bool_],
+    numbered: NDArray[np.bool_],
+) -> Combinations:
+    """Return the angles that gates have numbers of, and the global phase, as combinations of phases.
+
+    angles: without what varies, the global phase last. places, by: of an angle and a phase, and its multiple of that.
+    alone: angles that are twice those of gates, of which the global phase takes half; numbered: what is asked for.
+    """
+    turned = alone[places[:, 0]]
+    places, by = np.concatenate([places, places[turned]]), np.concatenate([by * (1 + turned), -by[turned] / 2])
+    places[len(turned) :, 0] = len(angles) - 1
+    rows, constant = np.cumsum(numbered) - 1, np.flatnonzero(numbered)
+    return Combinations.of(
+        np.concatenate([rows[constant], rows[places[:, 0]]]),
+        np.concatenate([np.full(len(constant), -1), places[:, 1]]),
+        np.concatenate([angles[constant], by]),
+    )
 
 
 def _parts(

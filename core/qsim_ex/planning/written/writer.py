@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from threading import Lock
 from typing import NamedTuple, cast
 
@@ -20,10 +21,10 @@ Integers = NDArray[np.int64]
 
 
 class WrittenParts(NamedTuple):
-    """What a written circuit is made of; see its properties."""
+    """What a written circuit is made of; see its properties. numbers: makes them when they are asked for, once."""
 
     structure: Structure
-    numbers: WrittenNumbers
+    numbers: Callable[[], WrittenNumbers]
     last: int
 
 
