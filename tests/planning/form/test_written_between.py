@@ -95,3 +95,23 @@ def test_turns_of_a_wire_are_as_few_as_it_takes() -> None:
         gates += [Gate("rx", (1,), (angle,)), Gate("rx", (1,), (-angle,))]
     found = names(transpiled(gates, 2, ("u", "cz"), 0))
     assert found.count("pauli_rotation") <= 17  # 8 turns, between H, and what a transpiler has left of two
+
+
+@pytest.mark.parametrize("basis", BASES)
+def test_a_turn_between_two_cx_is_one_rotation_of_two_wires(basis: tuple[str, ...]) -> None:
+    """A turn under a control, as one between two CX and one behind them, leaves no CX, and two rotations."""
+    rng = np.random.default_rng(8)
+    gates = []
+    tilt = 0.7  # one axis for all, so that what leads to it and back meets and is nothing
+    for wire in range(4):
+        angle = rng.uniform(0.2, 1.2)
+        for half in (angle, -angle):
+            gates += [
+                Gate("cx", (wire, 4)),
+                Gate("rx", (4,), (tilt,)),
+                Gate("ry", (4,), (half,)),
+                Gate("rx", (4,), (-tilt,)),
+            ]
+    found = names(transpiled(gates, 5, basis, 1))
+    assert not {"cx", "cz"} & set(found)
+    assert found.count("pauli_rotation") <= 10

@@ -98,6 +98,11 @@ double Turn::distance(const Turn& o) const {
     return std::fabs(w - o.w) + std::fabs(v[0] - o.v[0]) + std::fabs(v[1] - o.v[1]) + std::fabs(v[2] - o.v[2]);
 }
 
+std::array<AxisRotation, 3> whole_rotations(const Turn& turn, int axis) {
+    const Euler of = angles(turn, axis);
+    return {{{axis, of.first}, {(axis + 1) % 3, of.second}, {axis, of.third}}};
+}
+
 Rotations rotations_from(const Turn& turn, int axis, double tolerance) {
     Euler of = angles(turn, axis);
     if (std::fabs(std::sin(of.second / 2)) <= tolerance) of = {of.first + of.third, 0, 0};

@@ -43,6 +43,9 @@ struct AxisRotation {
     double angle = 0;
 };
 
+// Returns rotations that make up a turn, in the order in which they act: about `axis`, the next one, and `axis` again.
+std::array<AxisRotation, 3> whole_rotations(const Turn& turn, int axis);
+
 // Rotations, of angles above -π/4 and up to π/4 that are not 0, and then quarter turns, in the order in which they act.
 struct Rotations {
     struct Quarters {

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "planner/form/write/fewer_turns.hpp"
 #include "thresholds/table.hpp"
 
 namespace qx::form {
@@ -16,54 +17,8 @@ constexpr std::size_t most_turned = 2;  // rotations that commute, between two r
 
 constexpr double quarter = 1.57079632679489661923;
 
-// All of some rotations, quarter turns, too.
-std::vector<AxisRotation> with_quarters(const Rotations& of) {
-    std::vector<AxisRotation> out(of.generic.begin(), of.generic.begin() + of.num_generic);
-    for (int k = 0; k < of.num_clifford; ++k) {
-        const Rotations::Quarters& one = of.clifford[static_cast<std::size_t>(k)];
-        out.push_back({one.axis, one.quarters * quarter});
-    }
-    return out;
-}
-
-// Finds fewer rotations that make up a turn, each by its whole angle; returns whether there are so few. quarters: rather so
-// that others than quarter turns are fewest.
-bool fewer(const Turn& whole, std::size_t than, double tolerance, bool quarters, std::vector<AxisRotation>& out) {
-    const auto fits = [&](const std::vector<AxisRotation>& of) {
-        Turn made;
-        for (const AxisRotation& one : of) made = Turn::about(one.axis, one.angle) * made;
-        out = of;
-        return whole.distance(made) <= tolerance;
-    };
-    const auto& v = whole.v;
-    const auto angle = [](double sine, double cosine) { return 2 * std::atan2(sine, cosine); };
-    const auto at = [&](int axis) { return v[static_cast<std::size_t>(axis)]; };
-    if (fits({})) return true;
-    for (int a = 0; a < 3; ++a)
-        if (fits({{a, angle(at(a), whole.w)}})) return true;
-    for (int a = 0; a < 3; ++a)
-        for (int b = 0; b < 3; ++b) {
-            const int c = 3 - a - b;
-            if (a == b) continue;
-            const double sign = (b - a + 3) % 3 == 1 ? -1 : 1;  // of -i B A = sign * C
-            const double first =
-                std::hypot(whole.w, at(a)) >= std::hypot(at(b), at(c)) ? angle(at(a), whole.w) : angle(sign * at(c), at(b));
-            const Turn rest = whole * Turn::about(a, -first);
-            if (fits({{a, first}, {b, angle(rest.v[static_cast<std::size_t>(b)], rest.w)}})) return true;
-        }
-    if (than <= 3) return false;
-    const double sum = angle(v[2], whole.w), between = 2 * std::atan2(std::hypot(v[0], v[1]), std::hypot(whole.w, v[2]));
-    const double difference = angle(v[1], v[0]);
-    const bool three = fits({{2, (sum + difference) / 2}, {0, between}, {2, (sum - difference) / 2}}) ||
-                       fits({{2, (sum - difference) / 2}, {0, between}, {2, (sum + difference) / 2}});
-    const auto is_quarter = [&](const AxisRotation& one) { return split_angle(one.angle, tolerance).rest == 0; };
-    if (!quarters || (three && std::any_of(out.begin(), out.end(), is_quarter))) return three;
-    const std::vector<AxisRotation> about_z_x_z = out;
-    const Rotations few = fewest_rotations(whole, {0, 1, 2}, tolerance);
-    if (few.num_generic < 3 && fits(with_quarters(few))) return true;
-    out = about_z_x_z;
-    return three;
-}
+// The number of the axis that is an operator of one wire.
+int axis_of(const Pauli& of) { return !of.z ? 0 : of.x ? 1 : 2; }
 
 }  // namespace
 
@@ -106,8 +61,7 @@ bool Wires::take_turns(std::size_t begin, std::size_t end) {
     Turn whole;
     bool generic = false;
     for (std::size_t k = begin; k < end; ++k) {
-        const Pauli& about = read[k].pauli;
-        whole = Turn::about(!about.z ? 0 : about.x ? 1 : 2, read[k].angle.value) * whole;
+        whole = Turn::about(axis_of(read[k].pauli), read[k].angle.value) * whole;
         generic = generic || split_angle(read[k].angle.value, form_.tolerance()).rest != 0;
     }
     std::vector<AxisRotation> found;
@@ -121,8 +75,12 @@ bool Wires::take_turns(std::size_t begin, std::size_t end) {
 // Takes a rotation that acts behind all so far.
 void Wires::take(const Pauli& about, const Angle& angle) {
     const SplitAngle split = split_angle(angle.value, form_.tolerance());
-    const SignedPauli image = local.image(about);
+    SignedPauli image = local.image(about);
     if (angle.varies() || split.rest != 0) return rotate(image.pauli, image.negative ? -angle : angle);
+    if (!as_cx_ && split.quarters & 1 && count(image.pauli.x | image.pauli.z) == 2) {
+        turn_about(image.pauli);
+        image = local.image(about);  // behind quarter turns that were left
+    }
     state_.turn(about, split.quarters & 7);
     leave(image.pauli, image.negative ? -split.quarters : split.quarters);
 }
@@ -169,33 +127,45 @@ void Wires::rotate(const Pauli& about, const Angle& angle) {
     if (!angle.varies() && count(own.wires()) == 1) shorten(lowest(own.wires()));
 }
 
-// Makes three turns or more of one wire, with nothing behind them, fewer ones, by whole angles: quarter turns would change
-// how later items are written.
-void Wires::shorten(int wire) {
-    const std::vector<Index>& on = on_wire[static_cast<std::size_t>(wire)];
-    const Mask bit = unit(wire);
-    const Pauli axes[] = {{bit, 0}, {bit, bit}, {0, bit}};
-    Turn whole;
+// Returns the turns of one wire by numbers with nothing behind them on it, the last one first, and what they are together.
+std::vector<Index> Wires::last_turns(int wire, Turn& whole) const {
     std::vector<Index> run;
+    const std::vector<Index>& on = on_wire[static_cast<std::size_t>(wire)];
     for (std::size_t k = on.size(); k-- > 0;) {
         const WireItem& item = items[on[k]];
         if (item.gone) continue;
-        if (item.wires() != bit || item.angle.varies()) break;
-        const int axis = item.a == axes[0] ? 0 : item.a == axes[1] ? 1 : 2;
-        whole = whole * Turn::about(axis, item.angle.value);
+        if (item.wires() != unit(wire) || item.angle.varies()) break;
+        whole = whole * Turn::about(axis_of(item.a), item.angle.value);
         run.push_back(on[k]);
     }
+    return run;
+}
+
+// Makes three turns or more of one wire, with nothing behind them, fewer ones, by whole angles: quarter turns would change
+// how later items are written.
+void Wires::shorten(int wire) {
+    Turn whole;
+    const std::vector<Index> run = last_turns(wire, whole);
     std::vector<AxisRotation> found;
     if (run.size() < 3 || !fewer(whole, run.size(), form_.tolerance(), as_cx_, found)) return;
+    replace(run, found, false);
+}
+
+// Puts rotations in the place of the last turns of a wire. merged: each may be one with an equal one before it.
+void Wires::replace(const std::vector<Index>& run, const std::vector<AxisRotation>& by, bool merged) {
+    const Mask bit = items[run[0]].wires();
+    const Pauli axes[] = {{bit, 0}, {bit, bit}, {0, bit}};
     for (const Index number : run) items[number].gone = true;
-    std::vector<std::pair<Pauli, int>> quarters;
-    for (const AxisRotation& one : found) {
-        SignedPauli string{axes[one.axis]};
-        for (const auto& [about, number] : quarters) form::turn(string, about, number);
-        const double angle = string.negative ? -one.angle : one.angle;
+    SignedPauli behind[3];  // so that each is behind the quarter turns that those before it leave
+    for (std::size_t axis = 0; axis < 3; ++axis) behind[axis] = local.preimage(axes[axis]);
+    for (const AxisRotation& one : by) {
+        const SignedPauli& of = behind[one.axis];
+        const SignedPauli string = local.image(of.pauli);
+        const double angle = string.negative != of.negative ? -one.angle : one.angle;
         const SplitAngle split = split_angle(angle, form_.tolerance());
-        if (split.rest != 0) append({string.pauli, {}, {angle}});
-        else turn(string.pauli, split.quarters), quarters.emplace_back(string.pauli, split.quarters);
+        if (split.rest == 0) turn(string.pauli, split.quarters);
+        else if (merged) rotate(string.pauli, {angle});
+        else append({string.pauli, {}, {angle}});
     }
 }
 
@@ -239,6 +209,26 @@ void Wires::reflect(const Pauli& about, int quarters) {
     });
     if (!cancelled) return append(own);
     for (const Index number : between) pull_through(items[number], number, own);
+}
+
+// Makes of the turns of each wire behind a reflection by a quarter turn about the same string, if several do not commute
+// with it, one about its operator there, one that has to be pulled through, and one about its operator again.
+void Wires::turn_about(const Pauli& string) {
+    const Mask wires = string.x | string.z;
+    bool equal = false;
+    back(wires, [&](Index number) {
+        const WireItem& item = items[number];
+        equal = item.reflects() && Pauli{item.a.x | item.b.x, item.a.z | item.b.z} == string;
+        return count(item.wires()) == 1 && !item.angle.varies();
+    });
+    if (!equal) return;
+    each(wires, [&](int wire) {
+        Turn whole;
+        const std::vector<Index> run = last_turns(wire, whole);
+        if (std::count_if(run.begin(), run.end(), [&](Index k) { return anticommute(items[k].a, string); }) < 2) return;
+        const auto by = whole_rotations(whole, axis_of({string.x & unit(wire), string.z & unit(wire)}));
+        replace(run, {by.begin(), by.end()}, true);
+    });
 }
 
 // Lets a reflection and two before it that let wires change places act behind all items.

@@ -52,7 +52,10 @@ class Wires {
     bool take_turns(std::size_t begin, std::size_t end);
     void take(const Pauli& about, const Angle& angle);
     void rotate(const Pauli& about, const Angle& angle);
+    std::vector<Index> last_turns(int wire, Turn& whole) const;
     void shorten(int wire);
+    void replace(const std::vector<Index>& run, const std::vector<AxisRotation>& by, bool merged);
+    void turn_about(const Pauli& string);
     void turn(const Pauli& about, int quarters);
     void leave(const Pauli& about, int quarters);
     void reflect(const Pauli& about, int quarters);

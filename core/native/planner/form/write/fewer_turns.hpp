@@ -1,0 +1,14 @@
+// Turns of one wire as few rotations by their whole angles.
+#pragma once
+
+#include <vector>
+
+#include "planner/form/gates/turn.hpp"
+
+namespace qx::form {
+
+// Finds fewer rotations that make up a turn, each by its whole angle; returns whether there are so few. quarters: rather so
+// that others than quarter turns are fewest.
+bool fewer(const Turn& whole, std::size_t than, double tolerance, bool quarters, std::vector<AxisRotation>& out);
+
+}  // namespace qx::form
