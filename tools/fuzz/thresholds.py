@@ -37,6 +37,7 @@ DRAWN: Mapping[str, tuple[int, ...]] = {
     "clustered_percent": (0, 100),
     "clustered_entries": (0, 1 << 30),
     "block_pieces": (2, 8),
+    "pieces_of_three": (2, 5),
     "phase_pairs": (0, 1),
     "planned_microseconds": (0, 1 << 30),
     "between_microseconds": (0, 1 << 30),

@@ -73,7 +73,8 @@ class Native:
     clustered_percent: how much of the gates on several wires has to be part of clusters, if these are written.
     clustered_entries: what may be looked at for clusters in a first run, for each of its microseconds.
     block_pieces: the fewest gates on two wires, as a transpiler writes them, of a matrix on four wires; of one without
-        zeros twice as many. Fewer are no dearer as matrices on three.
+        zeros twice as many. Fewer are no dearer as matrices on three. pieces_of_three: of one on three wires; fewer
+        are no dearer one by one.
     phase_pairs: the most CZ for each parity that stay as they are; more phases side by side are those of parities, of
         which a table reads ten, too.
     """
@@ -125,4 +126,5 @@ class Native:
     clustered_percent: int = 25
     clustered_entries: int = 75
     block_pieces: int = 40
+    pieces_of_three: int = 12
     phase_pairs: int = 2

@@ -14,7 +14,6 @@ namespace {
 constexpr std::size_t index_bits = 63;    // the most bits of an index
 constexpr std::size_t large = 1 << 14;          // items; what is reserved for them and not used takes no memory
 constexpr Int line = 16;                  // coefficients begin on whole cache lines
-constexpr Int any_pattern = Int{1} << 40;  // the number of none
 constexpr auto any_numbers = [] {
     std::array<char, 1 << 2 * LinkedBlock::most> out{};
     out.fill(complex_);
@@ -245,9 +244,9 @@ void Writer::item(const Item& item) {
         return;
     }
     const bool any = links_.has(number_of(item));
-    const Int of = any ? any_pattern : item.pattern;
     if (any) pattern = {any_numbers.data(), std::size_t{1} << 2 * item.num_bits};
-    Index& known = known_blocks_[static_cast<std::uint64_t>(of << 16 | item.num_bits << 8 | item.num_reads)];
+    Index& known = any ? known_any_[static_cast<std::uint64_t>(item.num_bits)]
+                       : known_blocks_[static_cast<std::uint64_t>(item.pattern << 16 | item.num_bits << 8 | item.num_reads)];
     if (known == Memo::none) {
         known = static_cast<Index>(blocks_.size());
         blocks_.push_back(cut(pattern, static_cast<int>(item.num_bits), static_cast<int>(item.num_reads)));

@@ -114,7 +114,8 @@ class Writer {
     // each.
     std::size_t joined_first_ = 0;
     std::vector<Mask> joined_;
-    Memo known_blocks_, known_diagonals_;
+    Memo known_blocks_, known_diagonals_;  // by patterns and sizes
+    Memo known_any_;                       // of blocks whose entries may be any, by their bits
     std::vector<CutMatrix> blocks_;
     std::vector<CodeTable> diagonals_;
     CodeTable exchange_codes_{{zero_code, one_code, one_code, zero_code, zero_code, one_code, one_code, zero_code},

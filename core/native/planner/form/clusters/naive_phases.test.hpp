@@ -63,6 +63,22 @@ inline State applied(Pieces& of, State to) {
     return to;
 }
 
+// What a rewriting of pieces makes; parts: how much of what was read has become phases.
+struct Rewritten {
+    Pieces made;
+    std::size_t parts;
+};
+
+// Rewrites pieces, and checks that they do to a drawn state what they did.
+inline Rewritten rewritten(Drawn& drawn, Pieces given, Pieces (*by)(Pieces, std::size_t, std::size_t&, std::size_t&)) {
+    constexpr std::size_t any = 1'000'000;  // entries that are looked at
+    const State first = drawn.state(), before = applied(given, first);
+    std::size_t work = 0, parts = 0;
+    Pieces made = by(given, any, work, parts);
+    CHECK(distance(applied(made, first), before) < 1e-9);
+    return {std::move(made), parts};
+}
+
 // The matrix of pieces, column by column from what they do to basis states.
 inline std::vector<Complex> matrix_of(Pieces& of) {
     const std::size_t size = std::size_t{1} << of.carried().size();

@@ -15,7 +15,6 @@ namespace qx::form {
 namespace {
 
 constexpr double rounding = 1e-12;
-constexpr std::size_t least_of_three = 12;  // pieces of a block; fewer are no dearer one by one
 constexpr std::size_t most_of_both = 8;     // pieces at the end of a block on each side of its wires, if on both
 // Entries of a matrix on four wires: as many as take as long as one of two wires, and the most between such matrices.
 constexpr std::size_t of_half = 64, most_between_halves = 192;
@@ -168,7 +167,8 @@ bool put_between_halves(Cluster& of, const std::vector<Complex>& matrix, std::si
 
 std::size_t put_block(Cluster& of, int wires, bool ends, Pieces& to, std::size_t& work) {
     const bool is_wide = wires > 3;
-    const std::size_t least = is_wide ? static_cast<std::size_t>(thresholds.block_pieces) : least_of_three;
+    const std::size_t of_three = static_cast<std::size_t>(thresholds.pieces_of_three);
+    const std::size_t least = is_wide ? static_cast<std::size_t>(thresholds.block_pieces) : of_three;
     if (of.pieces.size() < least || count(of.wires) < wires) return 0;
     if (is_wide && num_on_three(of.pieces.begin(), of.pieces.end()) + num_on_three(of.pieces.rbegin(), of.pieces.rend()) >=
                        of.pieces.size())
@@ -182,7 +182,7 @@ std::size_t put_block(Cluster& of, int wires, bool ends, Pieces& to, std::size_t
     whole.look(of.pieces, of.pieces.size(), blocks);
     for (Mask side = of.wires & (of.wires - 1); is_wide && side; side = (side - 1) & of.wires)
         if (!(side & -of.wires & of.wires)) look_at_sides(of, side, least, work, blocks);
-    const bool leaves = !ends && blocks.most.number >= blocks.fewest.number + least_of_three;
+    const bool leaves = !ends && blocks.most.number >= blocks.fewest.number + of_three;
     Block& best = leaves ? blocks.fewest : blocks.most;
     const std::size_t filled = std::min(most_between_halves, size - best.zeros);
     if (is_wide && filled > of_half && put_between_halves(of, whole.dense(), filled, to)) return number;
