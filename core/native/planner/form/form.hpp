@@ -71,6 +71,8 @@ class Form {
     bool only_read() const { return only_read_; }
     bool on_zeros() const { return on_zeros_; }
     double tolerance() const { return tolerance_; }
+    // How many instructions were on several wires.
+    Int joins() const { return joins_; }
     const Sums& sums() const { return frame_.sums; }
     const Tableau& tableau() const { return frame_.tableau; }
 
@@ -108,7 +110,7 @@ class Form {
     plan::Circuit circuit_;  // the part that was read last
     std::size_t row_ = 0, mixes_ = 0, reads_ = 0;
     Index instruction_ = 0;
-    Int joins_ = 0;         // how many instructions were on several wires
+    Int joins_ = 0;
     bool blocked_ = false;  // whether there is a block
     Memo known_, literal_;  // products of gates without numbers; patterns
     std::vector<Product> products_;

@@ -122,14 +122,15 @@ double Writer::turns() const {
     return out;
 }
 
-// Does a bounded amount of work on clusters, and writes them if much was found, or, where other manners are looked at
-// whatever that takes, if fewer turns are left than between gates.
+// Does a bounded amount of work on clusters, and writes them if much was found. Where other manners are looked at whatever
+// that takes, it does so, too, if they are fewer than gates on several wires were, and fewer turns are left than between
+// these.
 Writer::State Writer::clusters() {
     if (beside_ ? beside_->advance() == State::busy : clusters_->advance()) return State::busy;
     const Pieces& found = clusters_->found();
     const std::vector<Target> chosen = targets(found, false);
     if (!beside_ && !clusters_->worthwhile(percent_of_turns(found, chosen) / 2)) {
-        if (within_ >= 0) return State::given_up;
+        if (within_ >= 0 || static_cast<Int>(found.all.size()) >= form_.joins()) return State::given_up;
         beside_ = std::make_unique<Writer>(form_, microseconds_, Manner::between, within_, cx_ratio_);
         return State::busy;
     }
