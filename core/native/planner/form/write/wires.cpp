@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "planner/form/write/fewer_turns.hpp"
+#include "planner/form/gates/fewer_turns.hpp"
 #include "thresholds/table.hpp"
 
 namespace qx::form {

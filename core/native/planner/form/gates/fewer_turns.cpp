@@ -1,6 +1,6 @@
 // Turns of one wire as few rotations by their whole angles.
 
-#include "planner/form/write/fewer_turns.hpp"
+#include "planner/form/gates/fewer_turns.hpp"
 
 #include <algorithm>
 #include <cmath>
