@@ -61,7 +61,13 @@ def draw_bases(random: Random) -> Case:
         case "values":
             ask["observables"] = tuple(terms(random, wires) for _ in range(random.randint(1, 2)))
     ask["thresholds"] = (
-        {"clustered_percent": 0, "block_pieces": random.choice([4, 40])} if random.random() < 0.7 else {}
+        {
+            "clustered_percent": 0,
+            "block_pieces": random.choice([4, 40]),
+            "evaluated_wires": random.choice([0, 10]),
+        }
+        if random.random() < 0.7
+        else {}
     )
     if random.random() < 0.5:
         ask["thresholds"] |= WRITTEN

@@ -10,12 +10,6 @@ namespace qx::form {
 
 namespace {
 
-// An angle without whole turns; a call of `remainder` takes ten times as long.
-double short_way(double angle) {
-    constexpr double whole = 2 * std::numbers::pi;
-    return angle - whole * static_cast<double>(static_cast<Int>(angle / whole + (angle < 0 ? -0.5 : 0.5)));
-}
-
 // Makes of phases those of products of bits.
 void of_products(std::vector<double>& by) {
     for (std::size_t bit = 1; bit < by.size(); bit *= 2)
@@ -70,18 +64,6 @@ bool join_three(std::vector<JointPhase>& phases, JointPhase& one, JointPhase& ot
     return false;
 }
 
-// Joins phases as long as there are two that make one, or three that make two.
-void join(std::vector<JointPhase>& phases, double tolerance) {
-    for (std::size_t k = 0; k < phases.size(); ++k)
-        for (std::size_t j = 0; j < phases.size(); ++j)
-            if (k != j && join(phases[k], phases[j], tolerance)) {
-                phases.erase(phases.begin() + static_cast<std::ptrdiff_t>(j));
-                k = j = 0;
-            } else if (k < j && join_three(phases, phases[k], phases[j], tolerance)) {
-                k = j = 0;
-            }
-}
-
 std::vector<double> flipped(const std::vector<double>& by, Mask bits) {
     std::vector<double> out(by.size());
     for (std::size_t k = 0; k < by.size(); ++k) out[k] = by[k ^ bits];
@@ -105,6 +87,17 @@ void write(const std::vector<double>& by, Mask flips, double tolerance, JointPha
 
 }  // namespace
 
+void join_phases(std::vector<JointPhase>& phases, double tolerance) {
+    for (std::size_t k = 0; k < phases.size(); ++k)
+        for (std::size_t j = 0; j < phases.size(); ++j)
+            if (k != j && join(phases[k], phases[j], tolerance)) {
+                phases.erase(phases.begin() + static_cast<std::ptrdiff_t>(j));
+                k = j = 0;
+            } else if (k < j && join_three(phases, phases[k], phases[j], tolerance)) {
+                k = j = 0;
+            }
+}
+
 JointPhases joint_phases(const std::vector<double>& given, double tolerance) {
     JointPhases out;
     std::vector<double> best = given, parities = given;
@@ -121,7 +114,7 @@ JointPhases joint_phases(const std::vector<double>& given, double tolerance) {
         }
     }
     write(best, flips, tolerance, out);
-    join(out.joint, tolerance);
+    join_phases(out.joint, tolerance);
     const auto is_cz = [&](const JointPhase& one) {
         return count(one.bits) == 2 && std::fabs(std::fabs(short_way(one.angle)) - std::numbers::pi) <= tolerance;
     };

@@ -1,0 +1,90 @@
+// Pieces in a frame in which turns of single wires are gone.
+
+#include "planner/form/clusters/bits/axis_pieces.hpp"
+
+#include <utility>
+
+namespace qx::form {
+
+AxisPieces::AxisPieces(const Pieces& of) : phase(of.phase), nothing(of.nothing), behind_(of.carried().size(), identity2) {
+    for (const Piece& piece : of.all) {
+        if (piece.kind == Piece::turn) {
+            Matrix2& own = behind_[static_cast<std::size_t>(lowest(piece.wires))];
+            own = piece.before[0] * own;
+            continue;
+        }
+        Item item;
+        std::size_t place = 0;
+        each(piece.wires, [&](int wire) {
+            Matrix2& own = behind_[static_cast<std::size_t>(wire)];
+            if (piece.has_turns()) own = piece.before[place++] * own;
+            if (!piece.joins()) return item.turns.push_back(std::exchange(own, identity2));
+            const Axis axis = pulled({0, 0, 1}, own);
+            item.own.axes.push_back(piece.kind == Piece::parity || piece.values >> wire & 1 ? axis : -axis);
+        });
+        if (piece.joins()) {
+            item.own.wires = piece.wires, item.own.angle = piece.angle, item.own.parts = piece.parts;
+            item.own.is_parity = piece.kind == Piece::parity;
+        } else {
+            item.other = piece;
+        }
+        all.push_back(std::move(item));
+    }
+    for (std::size_t wire = 0; wire < behind_.size(); ++wire) behind_[wire] = of.carried()[wire] * behind_[wire];
+}
+
+void AxisPieces::turn(int wire, const Matrix2& by, std::size_t from) {
+    for (std::size_t k = from; k < all.size(); ++k) {
+        Item& item = all[k];
+        if (!(item.wires() >> wire & 1)) continue;
+        const auto place = static_cast<std::size_t>(count(item.wires() & below(wire)));
+        if (item.other) {
+            item.turns[place] = item.turns[place] * by;
+            return;
+        }
+        item.own.axes[place] = pulled(item.own.axes[place], by);
+    }
+    Matrix2& own = behind_[static_cast<std::size_t>(wire)];
+    own = own * by;
+}
+
+Pieces AxisPieces::pieces(bool zeros) const {
+    Pieces out(static_cast<int>(behind_.size()), zeros);
+    out.phase = phase, out.nothing = nothing;
+    std::vector<Matrix2> frames(behind_.size(), identity2);  // in which each wire is now
+    for (const Item& item : all) {
+        std::size_t place = 0;
+        if (item.other) {
+            Piece piece = *item.other;
+            each(piece.wires, [&](int wire) {
+                Matrix2& frame = frames[static_cast<std::size_t>(wire)];
+                const Matrix2 before = item.turns[place] * adjoint(std::exchange(frame, identity2));
+                if (piece.has_turns()) piece.before[place] = before;
+                else out.carried(wire) = before * out.carried(wire);
+                ++place;
+            });
+            out.put(std::move(piece), false);
+            continue;
+        }
+        Piece piece{item.own.is_parity ? Piece::parity : Piece::where, item.own.wires, item.own.angle};
+        piece.parts = item.own.parts;
+        each(piece.wires, [&](int wire) {
+            Matrix2& frame = frames[static_cast<std::size_t>(wire)];
+            Axis now = pulled(item.own.axes[place++], adjoint(frame));
+            const bool is_opposite = now[2] < -1e-12;  // then the other value, behind less of a turn
+            if (is_opposite) now = -now;
+            if (!item.own.is_parity && !is_opposite) piece.values |= unit(wire);
+            if (item.own.is_parity && is_opposite) piece.angle = -piece.angle;
+            piece.before.push_back(to_z(now));
+            frame = piece.before.back() * frame;
+        });
+        out.put(std::move(piece), false);
+    }
+    for (std::size_t wire = 0; wire < behind_.size(); ++wire) {
+        Matrix2& own = out.carried(static_cast<int>(wire));
+        own = behind_[wire] * adjoint(frames[wire]) * own;
+    }
+    return out;
+}
+
+}  // namespace qx::form

@@ -1,0 +1,185 @@
+// Tests of pieces that are evaluated on bits: steps do what pieces did, and ladders are as few phases as their conditions.
+
+#include "planner/form/clusters/bits/evaluated.hpp"
+
+#include <algorithm>
+#include <numbers>
+
+#include "planner/form/clusters/bits/evaluation.hpp"
+#include "planner/form/clusters/naive_phases.test.hpp"
+
+using namespace qx::form;
+using naive::applied, naive::drawn_turn, naive::Drawn, naive::State, naive::turned;
+
+namespace {
+
+constexpr double pi = std::numbers::pi;
+const double root = std::sqrt(0.5);
+const Matrix2 h{root, root, root, -root};
+
+// By definition: of the projection to where all operators are -1, or of their product.
+State applied(const AxisPiece& piece, const State& to) {
+    State part = to;
+    each(piece.wires, [&](int wire) {
+        const State image = turned(part, wire, operator_about(piece.axis_of(wire)));
+        for (std::size_t k = 0; k < part.size(); ++k) part[k] = piece.is_parity ? image[k] : (part[k] - image[k]) / 2.0;
+    });
+    State out = to;
+    const double half = piece.angle / 2;
+    for (std::size_t k = 0; k < out.size(); ++k)
+        out[k] = piece.is_parity ? std::cos(half) * to[k] - Complex(0, std::sin(half)) * part[k]
+                                 : to[k] + (std::polar(1.0, piece.angle) - 1.0) * part[k];
+    return out;
+}
+
+AxisPiece piece_of(const BitStep& step, const Evaluation& of) {
+    AxisPiece out{step.wires(), {}, step.angle};
+    each(out.wires, [&](int wire) {
+        const Axis& z = of.frame_of(wire);
+        out.axes.push_back(wire == step.target ? step.axis : step.values >> wire & 1 ? z : -z);
+    });
+    return out;
+}
+
+// An axis in the plane of Z and X, or in that of Z and Y, by eighths of a turn.
+Axis drawn_axis(Drawn& drawn) {
+    const double angle = static_cast<double>(drawn.below(8)) * pi / 4;
+    return drawn.below(2) ? Axis{std::sin(angle), 0, std::cos(angle)} : Axis{0, std::sin(angle), std::cos(angle)};
+}
+
+AxisPiece drawn_piece(Drawn& drawn, int wires) {
+    AxisPiece out;
+    const int target = static_cast<int>(drawn.below(static_cast<std::uint64_t>(wires)));
+    for (int wire = 0; wire < wires; ++wire) {
+        if (wire != target && drawn.below(3)) continue;
+        const Axis z = drawn.below(4) ? Axis{0, 0, 1} : Axis{0, 0, -1};
+        out.wires |= unit(wire), out.axes.push_back(wire == target ? drawn_axis(drawn) : z);
+    }
+    out.is_parity = drawn.below(6) == 0;
+    out.angle = drawn.below(3) ? pi : drawn.angle();
+    return out;
+}
+
+void turn(Pieces& to, int wire, const Matrix2& by) { to.carried(wire) = by * to.carried(wire); }
+
+void put(Pieces& to, Mask on, double angle) {
+    to.put({Piece::where, on, angle, on, std::vector<Matrix2>(static_cast<std::size_t>(count(on)), identity2)}, false);
+}
+
+void put_cx(Pieces& to, int control, int target) {
+    turn(to, target, h), put(to, unit(control) | unit(target), pi), turn(to, target, h);
+}
+
+// X of a wire where two others are 1, but for phases, of three CX.
+void put_toffoli(Pieces& to, int a, int b, int target) {
+    turn(to, target, phase2(pi / 4) * h);
+    put_cx(to, b, target), turn(to, target, phase2(-pi / 4)), put_cx(to, a, target);
+    turn(to, target, phase2(pi / 4)), put_cx(to, b, target);
+    turn(to, target, h * phase2(-pi / 4));
+}
+
+// A phase of an even number of wires, the product of which is computed on half as many others, and undone.
+void put_ladder(Pieces& to, int number, double angle) {
+    const auto step = [&](int k) { put_toffoli(to, k ? number + k - 1 : 0, k + 1, number + k); };
+    for (int k = 0; k + 2 < number; ++k) step(k);
+    put(to, unit(number - 1) | unit(2 * number - 3), angle);
+    for (int k = number - 2; k-- > 0;) step(k);
+}
+
+}  // namespace
+
+TEST_CASE("steps do what pieces did, whichever of them fit, and whatever is known of a wire") {
+    constexpr int wires = 5;
+    std::size_t written = 0, turns = 0;
+    for (unsigned seed = 0; seed < 1500; ++seed) {
+        Drawn drawn(seed, wires);
+        Evaluation made(wires);
+        const bool is_known = seed % 3 == 0, known = seed % 2;
+        State first = drawn.state();
+        for (std::size_t k = 0; is_known && k < first.size(); ++k)
+            if ((k & 1) != known) first[k] = 0;
+        for (int wire = 0; wire < wires; ++wire)
+            made.add_wire(wire, {0, 0, 1}, is_known && !wire ? std::optional(known) : std::nullopt);
+        State expected = first;
+        for (std::uint64_t k = 2 + drawn.below(10); k > 0; --k) {
+            const AxisPiece piece = drawn_piece(drawn, wires);
+            if (!made.act(piece)) continue;
+            expected = applied(piece, expected);
+        }
+        const auto steps = made.steps();
+        if (!steps) continue;
+        ++written;
+        State found = first;
+        for (const BitStep& step : *steps) {
+            found = applied(piece_of(step, made), found);
+            turns += step.target >= 0 && std::fabs(std::fabs(step.angle) - pi) > 1e-9;
+        }
+        for (Complex& one : found) one *= std::polar(1.0, made.phase());
+        CHECK(naive::distance(found, expected) < 1e-10);
+    }
+    CHECK(written > 1000);
+    CHECK(turns > 100);
+}
+
+TEST_CASE("a ladder is a phase for each of the wires that it borrows and one more, and one alone where these are 0") {
+    for (const int number : {4, 5, 6}) {
+        const int wires = 2 * number - 2;
+        for (const bool zeros : {false, true}) {
+            Drawn drawn(static_cast<unsigned>(number), wires);
+            Pieces given(wires, zeros);
+            for (int wire = 0; wire < (zeros ? number : wires); ++wire) turn(given, wire, drawn_turn(drawn));
+            put_ladder(given, number, zeros ? 1.1 : pi);
+            for (int wire = 0; wire < wires; ++wire) turn(given, wire, drawn_turn(drawn));
+            State first = drawn.state();
+            if (zeros) std::fill(first.begin(), first.end(), 0), first[0] = 1;
+            const State before = applied(given, first);
+            std::size_t work = 0, parts = 0;
+            Pieces made = evaluated(given, zeros, 10'000'000, work, parts);
+            CHECK(naive::distance(applied(made, first), before) < 1e-9);
+            CHECK(made.all.size() == (zeros ? 1 : static_cast<std::size_t>(number - 1)));
+            CHECK(parts == given.all.size());
+            const auto is_whole = [&](const Piece& one) { return count(one.wires) == number; };
+            CHECK(std::count_if(made.all.begin(), made.all.end(), is_whole) == 1);
+        }
+    }
+}
+
+TEST_CASE("others pass a ladder or stay behind it, and all does what it did") {
+    constexpr int number = 5, wires = 2 * number - 2;
+    std::size_t least = 100, found = 0;
+    for (unsigned seed = 0; seed < 60; ++seed) {
+        Drawn drawn(seed, wires);
+        Pieces given(wires, false);
+        for (int k = 0; k < 3; ++k) {
+            for (int wire = 0; wire < wires; ++wire) turn(given, wire, drawn_turn(drawn));
+            put_ladder(given, number, pi);
+            const Mask one = unit(static_cast<int>(drawn.below(wires))), other = unit(static_cast<int>(drawn.below(wires)));
+            if (one == other) continue;
+            if (k && seed % 2) given.put({Piece::rotation, one | other, drawn.angle()}, false);
+            else put(given, one | other, drawn.angle());
+        }
+        const State first = drawn.state(), before = applied(given, first);
+        std::size_t work = 0, parts = 0;
+        Pieces made = evaluated(given, false, 10'000'000, work, parts);
+        CHECK(naive::distance(applied(made, first), before) < 1e-9);
+        least = std::min(least, made.all.size()), found += parts > 0;
+    }
+    CHECK(least <= 15);  // four for each ladder, and what is between
+    CHECK(found >= 5);   // where two ladders begin and end among each other, too few pieces go
+}
+
+TEST_CASE("nothing changes where no work is allowed, or too few pieces go") {
+    Pieces given(8, false);
+    put_ladder(given, 5, pi);
+    std::size_t work = 0, parts = 0;
+    CHECK(evaluated(given, false, 0, work, parts).all.size() == given.all.size());
+    CHECK(parts == 0);
+    Pieces other(8, false);
+    put_ladder(other, 4, pi);
+    Drawn drawn(1, 8);
+    for (int k = 0; k < 10; ++k)
+        turn(other, 6, drawn_turn(drawn)), turn(other, 7, drawn_turn(drawn)), put(other, unit(6) | unit(7), pi);
+    const Pieces made = evaluated(other, false, 1'000'000, work, parts);
+    CHECK(parts == 0);
+    CHECK(made.all.size() == other.all.size());
+}
