@@ -94,6 +94,9 @@ FAULTS = {
         "before = adjoint(turn) * before;",
     ),
     "which matrix what is read chooses": Fault("write/matrices.cpp", "(row | read) * (all + 1)", "row * (all + 1)"),
+    "a bit whose flip counts its old value": Fault(
+        "clusters/bits/polynomial.cpp", "terms.push_back((term & ~unit(bit)) | more);", "terms.push_back(term | more);"
+    ),
     "a sign that X under controls leaves": Fault("write/matrices.cpp", "if (!passes) continue;", "continue;"),
     # few rotations
     "axes the wrong way round": Fault("layers.cpp", "if (last.negative) std::swap(axes[0], axes[1]);", ""),
