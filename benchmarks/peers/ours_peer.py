@@ -87,7 +87,9 @@ class OursSession:
         summary = self._simulator.summary(self._circuit)
         host = predicted = 0.0
         for plan in self._simulator.plans(self._circuit):
-            costs = stage_costs(plan.stages, plan.num_wires, plan.levels, precision, in_flight, shape=plan.shape)
+            costs = stage_costs(
+                plan.stages, plan.num_wires, plan.levels, precision, resident=in_flight, shape=plan.shape
+            )
             host += sum(cost.host_in + cost.host_out for cost in costs)
             predicted += seconds(plan.stages, costs)
         return {

@@ -89,9 +89,6 @@ FAULTS = {
     "a known zero that is inverted": _fault(
         "absorb.cpp", "(value >> wire & 1) ^ (layout_.flip >> bit & 1)", "value >> wire & 1"
     ),
-    "what is read of a known zero that is inverted": _fault(
-        "absorb.cpp", "values ^= layout_.flip & bit ? ", "values ^= 0 ? "
-    ),
     # products
     "a condition's value in a matrix": _fault(
         "fuse.cpp", ", value = bits.local(piece.when.value)", ", value = bits.local(piece.when.mask)"

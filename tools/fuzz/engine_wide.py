@@ -191,7 +191,8 @@ class _Runs:
         )
         double = case.options.get("precision", "double") == "double"
         # One number chooses up to 40 wires, so another rounding of single precision shows, as in what is written anew.
-        same = not self.sums and (double or "written_microseconds" not in case.ask.get("thresholds", {}))
+        written = {"written_microseconds", "gate_nanoseconds"} & set(case.ask.get("thresholds", {}))
+        same = not self.sums and (double or not written)
         if same and (wrong := compare.equal("bits of a binding alone", alone.packed, found)):
             return wrong
         if not double:

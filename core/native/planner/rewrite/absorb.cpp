@@ -100,41 +100,15 @@ bool Absorber::holds(Mask& mask, Mask& value) const {
     return !never;
 }
 
-// Leaves out of what is read the bits that are 0: of a pattern the blocks that are never chosen.
-void Absorber::read_known(Piece& out, Index& pattern, Index area) {
-    Mask known = 0, values = 0;  // the reads that are known, and what they are; of the others, whether they are inverted
-    for (std::size_t k = 0; k < masks_.size(); ++k) {
-        Mask zeros = 0;
-        each(masks_[k], [&](int wire) {
-            const Mask bit = unit(layout_.address[static_cast<std::size_t>(wire)]);
-            if (zero_ & bit) zeros |= unit(wire), values ^= layout_.flip & bit ? unit(static_cast<int>(k)) : 0;
-        });
-        masks_[k] &= ~zeros;
-        if (!masks_[k]) known |= unit(static_cast<int>(k));
-    }
-    if (!known && !values) return;
-    const Index blocks = Index{1} << masks_.size();
-    picked_.clear(), classes_.clear();
-    for (Index block = 0; block < blocks; ++block)
-        if (!(block & known))
-            for (Index entry = 0; entry < area; ++entry)
-                picked_.push_back((block ^ static_cast<Index>(values)) * area + entry);
-    for (Index entry : picked_) classes_.push_back(context_.patterns[pattern][entry]);
-    out.source = context_.picked(out.source, picked_.data(), picked_.size());
-    pattern = context_.patterns.of({classes_.data(), classes_.size()});
-    std::erase(masks_, Mask{0});
-}
-
 bool Absorber::op(Piece& out) {
     const Circuit::Row& row = circuit_->rows[at_];
     Mask condition = row.when.mask, wanted = row.when.value;
     if (!holds(condition, wanted)) return false;
     Index pattern = row.pattern;
+    Index length = static_cast<Index>(context_.patterns[pattern].size());
     int num_mixes = static_cast<int>(bits_.size()), size = 1 << num_mixes;
     masks_.assign(reads_, reads_ + row.num_reads);
-    out.source = {static_cast<Index>(row.operand), static_cast<Index>(context_.patterns[pattern].size())};
-    if (zero_ && !masks_.empty()) read_known(out, pattern, static_cast<Index>(size * size));
-    Index length = static_cast<Index>(context_.patterns[pattern].size());
+    out.source = {static_cast<Index>(row.operand), length};
     out.unitary = row.unitary;
     if (relabels_ && out.unitary && num_mixes && num_mixes <= thresholds.relabeled && !condition) {
         const Relabeling& found = context_.patterns.relabeling(pattern, size);
@@ -150,11 +124,10 @@ bool Absorber::op(Piece& out) {
             for (Index entry : picked_) classes_.push_back(context_.patterns[pattern][entry]);
             out.source = context_.picked(out.source, picked_.data(), picked_.size());
             pattern = context_.patterns.of({classes_.data(), classes_.size()});
+            length = static_cast<Index>(picked_.size());
             for (int k = 0; k < num_mixes; ++k) masks_.push_back(unit(static_cast<int>(mixes_[k])));
             bits_.clear();
             size = 1;
-            if (zero_) read_known(out, pattern, 1);
-            length = static_cast<Index>(context_.patterns[pattern].size());
         }
     }
     for (Mask& mask : masks_) mask = moved(mask);

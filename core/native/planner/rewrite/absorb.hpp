@@ -5,8 +5,7 @@
 // are stored inverted. Where layouts must stay (`Shape.relabels`) these are work like others.
 //
 // A condition on a bit that is 0 in all of the state, since nothing has mixed it yet, holds or does not: a CX whose
-// control is such a bit is nothing, or an X. What is read of such bits is known likewise: of a gate that other bits choose
-// the blocks are left that may be chosen.
+// control is such a bit is nothing, or an X.
 #pragma once
 
 #include "planner/circuit.hpp"
@@ -36,7 +35,6 @@ class Absorber {
   private:
     bool op(Piece& out);
     bool holds(Mask& mask, Mask& value) const;
-    void read_known(Piece& out, Index& pattern, Index area);
     bool permutation(Piece& out);
     void initialize(Piece& out);
     bool place(Piece& out, const std::vector<int>& bits, const std::vector<Mask>& reads);
