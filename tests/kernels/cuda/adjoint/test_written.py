@@ -75,6 +75,15 @@ def test_drawn_circuits(gradient: Ask, seed: int) -> None:
     as_on_the_cpu(gradient, layers(9, seed), observables(9, 2, seed))
 
 
+def test_what_reads_a_bit_that_cx_flips(gradient: Ask) -> None:
+    """Matrices are told apart by what they read where a CX, which moves nothing, stands behind them."""
+    rng, builder = np.random.default_rng(1), ParameterSweepBuilder(9, 0)
+    for wire in range(9):
+        builder.gate("ry", [wire], rng.normal(size=1))
+    builder.gate("rzx", [0, 1], rng.normal(size=1)).gate("cx", [5, 0]).gate("ry", [0], rng.normal(size=1))
+    as_on_the_cpu(gradient, builder.sweep(1), [energy(9)])
+
+
 def test_what_is_written_out_of_a_form(gradient: Ask, hold: Hold) -> None:
     """Pauli rotations, written out in place of ladders of CX, also where another device has written them before."""
     hold(**WRITTEN)

@@ -84,6 +84,15 @@ def test_only_what_mixes_a_bit_wants_it_as_it_is():
     assert chain.last == (2, 0, 0, 0)
 
 
+def test_what_an_item_reads_stays_where_it_has_to():
+    """A matrix that reads a bit reads another parity behind a CX, unless registers have to say what it reads."""
+    mix, bits = Mix((5,), (1 << 6,), ALWAYS, pattern("rrrr") * 2, Slot(0, 8)), (4, 5, 6, 7)
+    items = (mix, cx(1, 6), mix)
+    assert framed(items, bits, nothing, nothing).items[1] == replace(mix, reads=(1 << 6 | 1 << 1,))
+    made = framed(items, bits, nothing, nothing, lambda item: 1 << 6 if isinstance(item, Mix) else 0)
+    assert made.items == (mix, Flip((6,), 1 << 1), mix)
+
+
 def sweeps(linear):
     """Drawn sweeps with many CX."""
     return [random_sweep(seed, 12, 10, 3, 8, 2, KINDS, linear=linear)[0] for seed in range(12)]

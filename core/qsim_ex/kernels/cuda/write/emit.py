@@ -9,7 +9,7 @@ amplitudes that it concerns; elsewhere one lookup for each thread.
 from __future__ import annotations
 
 import functools
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,7 +23,7 @@ from qsim_ex.kernels.cuda.write.kernel import NAME, Kernel
 from qsim_ex.kernels.cuda.write.memory_map import MemoryMap
 from qsim_ex.kernels.cuda.write.moves import Moves
 from qsim_ex.kernels.cuda.write.pivots import USEFUL, is_pair, scaled
-from qsim_ex.kernels.cuda.write.register_frame import Flip, by_memory, by_tile, framed, is_cx, nothing
+from qsim_ex.kernels.cuda.write.register_frame import Flip, by_memory, by_tile, framed, is_cx, no_bits, nothing
 from qsim_ex.kernels.cuda.write.register_layout import (
     RegisterLayout,
     outside,
@@ -109,8 +109,10 @@ def _padded_slots(sweep: Sweep, tensor: bool) -> bool:
     return any(map(is_pair, items))
 
 
-def framed_items(body: KernelBody, first: bool, last: bool) -> Sequence[Item | Flip]:
-    """Return the items of the register block that is begun, in its frame if it has a CX."""
+def framed_items(
+    body: KernelBody, first: bool, last: bool, kept: Callable[[Item], int] = no_bits
+) -> Sequence[Item | Flip]:
+    """Return the items of the register block that is begun, in its frame if it has a CX; kept: as in `framed`."""
     sweep, block = body.sweep, body.register_blocks[-1]
     place, items = block.place, block.place.block.items
     if not any(map(is_cx, items)):
@@ -121,7 +123,7 @@ def framed_items(body: KernelBody, first: bool, last: bool) -> Sequence[Item | F
         come = nothing if read.is_bits else by_memory(place, sweep.tile, sweep.fresh)
     if last:
         leave = nothing if written.is_bits else by_memory(place, sweep.tile)
-    made = framed(items, block.bits, come, leave)
+    made = framed(items, block.bits, come, leave, kept)
     block.first, block.last = made.first, made.last
     block.reads = any((*made.first, *made.last))
     return made.items

@@ -44,14 +44,24 @@ class FramedBlock:
     last: tuple[int, ...]
 
 
-def framed(items: Sequence[Item], bits: Sequence[int], come: Taker, leave: Taker) -> FramedBlock:
-    """Return a register block's items in its frame; bits: the index bits that are register bits."""
+def no_bits(_item: Item) -> int:
+    """Want no bits as they are."""
+    return 0
+
+
+def framed(
+    items: Sequence[Item], bits: Sequence[int], come: Taker, leave: Taker, kept: Callable[[Item], int] = no_bits
+) -> FramedBlock:
+    """Return a register block's items in its frame.
+
+    bits: the index bits that are register bits. kept: which bits an item wants as they are beside those it mixes.
+    """
     frame = _Frame(bits, come)
     later = [mask_of(tuple(bits)) if leave is nothing else 0]
     for item in reversed(items):
-        later.append(later[-1] | _settled(item))
+        later.append(later[-1] | _settled(item) | kept(item))
     for item, after in zip(items, later[-2::-1], strict=True):
-        frame.add(item, after)
+        frame.add(item, after, kept(item))
     return frame.finish(leave)
 
 
@@ -131,12 +141,12 @@ class _Frame:
         self._first: dict[int, int] = {}
         self._items: list[Item | Flip] = []
 
-    def add(self, item: Item, later: int) -> None:
-        """Append an item; later: bits that items behind it want as they are."""
+    def add(self, item: Item, later: int, kept: int) -> None:
+        """Append an item; kept: see `framed`; later: bits that items behind it want as they are."""
         if isinstance(item, Permute) and item.to == (1, 0):
             self._x(item, later)
             return
-        self._settle(self._among(item.when.mask))
+        self._settle(self._among(item.when.mask | kept))
         if isinstance(item, Permute):
             self._settle(item.bits)
             self._items.append(item)

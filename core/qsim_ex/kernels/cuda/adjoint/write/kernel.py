@@ -7,7 +7,8 @@ on several tiles, and keeps sums of its own.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import lru_cache, reduce
+from operator import or_
 
 import numpy as np
 
@@ -29,7 +30,7 @@ from qsim_ex.kernels.cuda.write.register_layout import RegisterLayout, loaded_or
 from qsim_ex.kernels.cuda.write.slots import TileSlots
 from qsim_ex.kernels.cuda.write.words import one_line, spread
 from qsim_ex.precision import Precision
-from qsim_ex.steps.step import Diagonal, Mix, Sweep
+from qsim_ex.steps.step import Diagonal, Item, Mix, Sweep
 
 BLOCKS = 2
 """The thread blocks of a multiprocessor: a thread has two states in its registers."""
@@ -90,11 +91,20 @@ def is_written(sweep: CollectingSweep, precision: Precision) -> bool:
         for item in block.items:
             if isinstance(item, Mix) and len(item.bits) > items.IN_REGISTERS:
                 return False
-            if isinstance(item, Mix | Diagonal) and any(mask & ~inside for mask in item.reads):
-                wanted = any(sweep.wanted[item.slot.at : item.slot.at + item.slot.count])
-                if wanted and (isinstance(item, Mix) or len(item.reads) > MOST_READS):
-                    return False
+            if _told_by_registers(sweep, item) & ~inside:
+                return False
     return True
+
+
+def _told_by_registers(sweep: CollectingSweep, item: Item) -> int:
+    """Return the bits whose registers say which sum of an item an amplitude is for: all that it reads, or none.
+
+    So it is with matrices that are differentiated, and with tables that have more entries than there may be sums.
+    """
+    if not isinstance(item, Mix | Diagonal) or (isinstance(item, Diagonal) and len(item.reads) <= MOST_READS):
+        return 0
+    wanted = any(sweep.wanted[item.slot.at : item.slot.at + item.slot.count])
+    return reduce(or_, item.reads, 0) if wanted else 0
 
 
 @lru_cache(maxsize=1024)
@@ -105,7 +115,8 @@ def emit(sweep: CollectingSweep, precision: Precision, room: int) -> CollectingK
     rotations = TangentLines()
     for number, place in enumerate(arranged):
         block = body.begin(place)
-        for item in framed_items(body, number == 0, number == len(arranged) - 1):
+        ends = number == 0, number == len(arranged) - 1
+        for item in framed_items(body, *ends, lambda item: _told_by_registers(sweep, item)):
             if isinstance(item, Flip) or not sums.needs(item):
                 items.write(body, item)
                 continue

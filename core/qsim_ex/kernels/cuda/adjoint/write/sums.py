@@ -129,6 +129,7 @@ class Sums:
         return lines
 
     def _mix(self, block: BlockText, item: Mix) -> list[str]:
+        assert not any(block.elsewhere(item.reads)), "registers say which of its matrices an amplitude is for"
         bits = [block.register(1 << bit) for bit in item.bits]
         groups = [r for r in block.selected(item.when) if not any(r & bit for bit in bits)]
         members = [sum(bit for k, bit in enumerate(bits) if x >> k & 1) for x in range(1 << len(bits))]
