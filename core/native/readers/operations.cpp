@@ -16,7 +16,7 @@ using qx::python::Object;
 using qx::python::put;
 
 constexpr Int fields = 7, mixes = 0, reads = 1, when = 2, operand = 4;  // of an operation
-constexpr Int not_yet = -1, own = -2;                                     // for the place of a row's operands
+constexpr Int not_yet = -1, own = -2, as_they_are = -3;                   // for the place of a row's operands
 
 // A row of the gate table. qubits, parameters: how many a gate has. size: of its operands. shared: where these are, if all
 // gates of the row share them.
@@ -189,14 +189,24 @@ struct Gate {
     }
 };
 
+bool append_as_they_are(Object* list, Object* ops) {
+    for (Int k = 0; k < call.tuple_size(ops); ++k)
+        if (call.append(list, call.tuple_item(ops, k))) return false;
+    return true;
+}
+
 bool append_all(Object* list, Object* ops, Gates& gates, const Maker& maker, std::vector<Gate>& known) {
     for (Int k = 0; k < gates.count; ++k) {
         const std::uint64_t key = gates.keys[gates.numbers[k]];
         Row& row = gates.rows[row_of(key)];
         Gate& gate = known[gates.numbers[k]];
+        const Int place = gates.on_arguments ? row_of(key) : static_cast<Int>(gates.numbers[k]);
+        if (row.shared == as_they_are) {
+            if (!append_as_they_are(list, call.tuple_item(ops, place))) return false;
+            continue;
+        }
         if (!gate.known) {
             const Wires wires(key);
-            Int place = gates.on_arguments ? row_of(key) : static_cast<Int>(gates.numbers[k]);
             if (!gate.read(call.tuple_item(ops, place), gates.on_arguments ? &wires : nullptr, maker)) return false;
         }
         const bool first = row.shared == not_yet, new_operands = first || row.shared == own;

@@ -47,7 +47,7 @@ class RowGates:
         return cls(rows, tuple([gate.ops for gate in gates]), placed=True), keys
 
 
-_OWN, _NOT_YET = -2, -1
+_AS_THEY_ARE, _OWN, _NOT_YET = -3, -2, -1
 _Gates = structure(
     "rows num_rows keys num_keys numbers count parameters on_arguments num_qubits size touched "
     "offsets begins given given_begins"
@@ -92,6 +92,30 @@ def append_gates(
             own = given[given_begins[number] : given_begins[number + 1]].reshape(end - begin, -1)
             operands.rows_of(row.name, row.of_factors, offsets[begin:end], own)
     return int(form.touched)
+
+
+def append_ops(
+    instructions: list[Instruction],
+    ops: tuple[tuple[Op, ...], ...],
+    sizes: Sequence[int],
+    numbers: NDArray[np.uint32],
+    end: int,
+) -> int:
+    """Append the operations of gates, of which the k-th has ``ops[numbers[k]]``; return where their operands end.
+
+    sizes: of the operands of each, in which its operations count from 0; 0 if these say where their operands are. end:
+    where operands end before. Fewer than 256 sizes may be distinct.
+    """
+    row_of = {size: row for row, size in enumerate(dict.fromkeys(sizes))}
+    rows = np.array([(0, 0, size, _OWN if size else _AS_THEY_ARE) for size in row_of], dtype=np.int64).reshape(-1, 4)
+    keys = np.array([row_of[size] for size in sizes], dtype=np.uint64)
+    numbers = np.ascontiguousarray(numbers)
+    places = np.empty((3, max(len(numbers), len(rows)) + 1), dtype=np.int64)  # which nobody asks for
+    offsets, begins, given_begins = map(address, places)
+    read = address(rows), len(rows), address(keys), len(keys), address(numbers), len(numbers)
+    form = _Gates(*read, 0, False, 0, end, 0, offsets, begins, 0, given_begins)
+    _append_operations()(instructions, Op, When, ALWAYS, tuple, ops, ctypes.addressof(form))
+    return int(form.size)
 
 
 @lru_cache(maxsize=1)

@@ -115,3 +115,17 @@ def plan_of(name: str) -> Plan:
     circuit = circuit_of(FAMILIES[name](28), 28)
     gates = written(circuit).circuit(circuit.operands).instructions
     return make_plan(gates, 28, Layout.identity(28), shape_of(SINGLE, tensor=True), (1 << 28) - 1, place=True)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(("name", "grows"), [("brick", False), ("qv", False), ("grid", True), ("clifford", True)])
+def test_growing_late_is_left_out_where_it_takes_many_more_operations(name: str, grows: bool) -> None:
+    """Beside other manners GROWN has at most four times the operations of LOCAL, whichever of both is asked first."""
+    circuit = transpiled(FAMILIES[name](8), 8, BASES[1], 1)
+    for manners in ((Manner.LOCAL, Manner.GROWN), (Manner.GROWN, Manner.LOCAL)):
+        first = written_out(circuit, manner=Manner.BETWEEN, zeros=True)
+        assert first
+        found = {manner: first.again(manner, WritingLimits()) for manner in manners}
+        local, grown = found[Manner.LOCAL], found[Manner.GROWN]
+        assert local
+        sizes = [len(one.structure.instructions) for one in (local, written(circuit))]
+        assert bool(grown) == grows == (sizes[1] <= 4 * sizes[0])

@@ -2,24 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import lru_cache
-from typing import cast
+from typing import NamedTuple, cast
 
 import numpy as np
+from numpy.typing import NDArray
 
 from qsim_ex.circuit.builder import CircuitBuilder
 from qsim_ex.circuit.circuit import Circuit
-from qsim_ex.circuit.ops import ALWAYS, Entry, Op, When, mask_of, wires_of
+from qsim_ex.circuit.many import append_ops
+from qsim_ex.circuit.ops import ALWAYS, Entry, Instruction, Op, When, mask_of, wires_of
 from qsim_ex.circuit.structure import Structure, structure_of
 from qsim_ex.native.library import check_cancelled
-from qsim_ex.planning.written.matrices import MATRIX, WrittenMatrices
+from qsim_ex.planning.written.matrices import FLIP, MATRIX, WrittenMatrices
 from qsim_ex.planning.written.numbers import Complex
-from qsim_ex.planning.written.rotations import RotationPart
+from qsim_ex.planning.written.rotations import Condition, RotationPart, rotation
 
 _GATES = ("h", "s", "sdg", "x", "z", "cx", "cz", "swap")
 _ON_TWO = ("cx", "cz", "swap")
 _EIGHTHS = ("t", "s", "p_3_eighths", "z", "p_5_eighths", "sdg", "tdg")
-_AT_ONCE = 256
+_AT_ONCE = 1 << 14
 """Gates between two looks whether anybody still wants their structure."""
 
 ROTATION = len(_GATES)
@@ -57,53 +60,107 @@ def _eighth(turns: int, mask: int) -> Op:
     return Op((), (mask,), ALWAYS, bytes([Entry.ONE]) + model.pattern, place, model.name)
 
 
+class _Distinct(NamedTuple):
+    """The operations of a gate, which count entries from 0 where it is a rotation that has an angle.
+
+    parts: those of such a rotation. size: how many entries these have.
+    """
+
+    ops: tuple[Op, ...]
+    parts: tuple[RotationPart, ...] = ()
+    size: int = 0
+
+
 @lru_cache(maxsize=1 << 14)
-def _placed(kind: int, wires: tuple[int, ...]) -> Op:
+def _placed(kind: int, wire: int, mask: int) -> _Distinct:
     """Return a gate on some wires; its numbers are those of the model, so that equal gates are one object."""
     model = cast(Op, _models().instructions[kind])
 
-    def moved(mask: int) -> int:
-        return mask_of(tuple(wires[wire] for wire in wires_of(mask)))
+    def on(wires: tuple[int, ...]) -> Op:
+        def moved(mask: int) -> int:
+            return mask_of(tuple(wires[wire] for wire in wires_of(mask)))
 
-    return model._replace(
-        mixes=tuple(wires[wire] for wire in model.mixes),
-        reads=tuple(map(moved, model.reads)),
-        when=When(moved(model.when.mask), moved(model.when.value)),
-    )
+        return model._replace(
+            mixes=tuple(wires[wire] for wire in model.mixes),
+            reads=tuple(map(moved, model.reads)),
+            when=When(moved(model.when.mask), moved(model.when.value)),
+        )
+
+    return _Distinct(tuple(on((wire, other) if _GATES[kind] in _ON_TWO else (other,)) for other in wires_of(mask)))
+
+
+class DistinctGates(NamedTuple):
+    """The distinct ones among gates that native code has written (`Gate` in planner/form/write/writer.hpp).
+
+    numbers: which one each gate is.
+    """
+
+    distinct: list[_Distinct]
+    numbers: NDArray[np.uint32]
+
+    @classmethod
+    def of(
+        cls,
+        gates: NDArray[np.int64],
+        eighths: NDArray[np.int64],
+        halves: NDArray[np.int64],
+        conditions: Sequence[Condition],
+        matrices: WrittenMatrices,
+    ) -> DistinctGates:
+        """Return those of gates; conditions: of all, in order. matrices: those among the gates.
+
+        eighths: of each gate that is a phase of a parity by a known multiple of π/4 that multiple, else 0. halves: of
+        each rotation by π or −π 1 or −1, else 0.
+        """
+        by_itself = (gates[:, 3] > 0) | (gates[:, 0] >= MATRIX)
+        alone = np.where(by_itself, np.arange(1, len(gates) + 1), 0)
+        columns = [*gates[:, :3].T.tolist(), eighths.tolist(), alone.tolist()]  # a list for each gate would be millions
+        known = dict[tuple[int, ...], int]()
+        numbers = np.array([known.setdefault(gate, len(known)) for gate in zip(*columns, strict=True)], dtype=np.uint32)
+        behind, given = np.cumsum(gates[:, 3]), iter(matrices.ops)
+        found = list[_Distinct]()
+        for kind, wire, mask, turns, number in known:
+            if turns:
+                found.append(_Distinct((_eighth(turns, wire),)))
+            elif kind >= MATRIX:
+                found.append(_Distinct((next(given),)))
+            elif kind < ROTATION:
+                found.append(_placed(kind, wire, mask))
+            elif number:
+                end = int(behind[number - 1])
+                under = tuple(conditions[end - int(gates[number - 1, 3]) : end])
+                parts = rotation(mask, wire, under, int(halves[number - 1]))
+                found.append(_of_parts(parts[:1] if kind == FLIP else parts))
+            else:
+                found.append(_rotated(wire, mask))
+        return cls(found, numbers)
+
+
+@lru_cache(maxsize=1 << 14)
+def _rotated(wire: int, mask: int) -> _Distinct:
+    return _of_parts(rotation(mask, wire))
+
+
+def _of_parts(parts: tuple[RotationPart, ...]) -> _Distinct:
+    first, *others = [part.op for part in parts]  # of the others there is one at most, behind the first one's entries
+    ops = first, *[other._replace(operand=len(first.pattern)) for other in others]
+    return _Distinct(ops, parts, sum(len(op.pattern) for op in ops))
 
 
 def structure_of_gates(
-    num_wires: int,
-    columns: list[list[int]],
-    eighths: list[int],
-    parts: list[tuple[RotationPart, ...]],
-    matrices: WrittenMatrices,
-    last: int,
+    num_wires: int, gates: DistinctGates, matrices: WrittenMatrices, last: int
 ) -> tuple[Structure, int]:
-    """Return the structure of gates as native code writes them (`Gate` in planner/form/write/writer.hpp), and a phase.
+    """Return the structure of gates, and a phase.
 
-    columns: those of the gates. eighths: see `_eighths`. parts: see `_parts`. matrices: those among the gates. last:
-    the number of the gate with which the operator at the end begins, whose place is returned, too.
+    matrices: those among the gates. last: the number of the gate with which the operator at the end begins, whose place
+    is returned, too.
     """
-    models, ops, new = _models(), list[Op](), tuple.__new__  # a named tuple's `_replace` takes five times as long
-    phase = cast(Op, models.instructions[ROTATION])
-    place, begin, given = len(constants()) + len(matrices.numbers), 0, iter(matrices.ops)
-    for number, (kind, wire, mask, _, turns) in enumerate(zip(*columns, eighths, strict=True)):
-        if not number % _AT_ONCE:
-            check_cancelled()
-        begin = len(ops) if number == last else begin
-        if turns:
-            ops.append(_eighth(turns, wire))
-        elif kind >= MATRIX:
-            ops.append(next(given))
-        elif kind >= ROTATION:
-            for part in parts[number]:
-                mixes, reads, when, pattern, _, name, unitary = part.op
-                ops.append(new(Op, (mixes, reads, when, pattern, place, name, unitary)))
-                place += len(pattern)
-        elif _GATES[kind] in _ON_TWO:
-            ops += [_placed(kind, (wire, other)) for other in wires_of(mask)]
-        else:
-            ops += [_placed(kind, (other,)) for other in wires_of(mask)]
-    whole = structure_of(num_wires, 0, (*ops, phase._replace(operand=place)))
-    return whole, begin if last < len(eighths) else len(ops)
+    ops, end = list[Instruction](), len(constants()) + len(matrices.numbers)
+    made, sizes = tuple([gate.ops for gate in gates.distinct]), [gate.size for gate in gates.distinct]
+    for begin in range(0, len(gates.numbers), _AT_ONCE):
+        check_cancelled()
+        end = append_ops(ops, made, sizes, gates.numbers[begin : begin + _AT_ONCE], end)
+    counts = np.array([*map(len, made)], dtype=np.int64)
+    phase = cast(Op, _models().instructions[ROTATION])
+    whole = structure_of(num_wires, 0, (*ops, phase._replace(operand=end)))
+    return whole, int(counts[gates.numbers[:last]].sum())

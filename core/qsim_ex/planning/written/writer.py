@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from threading import Lock
 from typing import NamedTuple, cast
+from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +16,7 @@ from qsim_ex.planning.form import FormInMaking
 from qsim_ex.planning.planner import worked
 from qsim_ex.planning.written.numbers import Combinations, WrittenNumbers
 from qsim_ex.planning.written.rotations import Condition
+from qsim_ex.planning.written.structure import ROTATION
 from qsim_ex.steps.layout import CX_RATIO
 
 Integers = NDArray[np.int64]
@@ -55,6 +57,18 @@ class Writer:
         self.run()
         return self._count
 
+    def gates(self) -> tuple[Integers, NDArray[np.float64]]:
+        """Return all gates as rows, and their angles, behind which a global phase stands."""
+        gates, angles = np.empty((self.count(), 4), dtype=np.int64), np.empty(self._count + 1)
+        function("writer_write")(self.handle, address(gates), address(angles))
+        return gates, angles
+
+    def operations(self) -> int:
+        """Return how many operations gates are, about: one without an angle is one on each wire of its mask."""
+        gates, _ = self.gates()
+        alike = gates[:, 0] < ROTATION
+        return int(np.unpackbits(gates[alike, 2].view(np.uint8)).sum()) + len(gates) - int(alike.sum())
+
     def conditions(self) -> list[Condition]:
         """Return the conditions of all gates, in order."""
         found = np.empty((int(function("writer_conditions")(self.handle)), 2), dtype=np.int64)
@@ -77,8 +91,16 @@ class Writer:
         self.free()
 
 
-def phases(made: FormInMaking) -> tuple[Integers, Combinations, Combinations]:
+_Phases = tuple[Integers, Combinations, Combinations]
+_PHASES: WeakKeyDictionary[FormInMaking, _Phases] = WeakKeyDictionary()
+
+
+def phases(made: FormInMaking) -> _Phases:
     """Return the places of numbers of a circuit that vary, the phases of its form, and what they make of these."""
+    return _PHASES.get(made) or _PHASES.setdefault(made, _phases(made))  # each manner asks
+
+
+def _phases(made: FormInMaking) -> _Phases:
     counts = np.empty(3, dtype=np.int64)
     function("form_varying")(made.handle, address(counts))
     num_phases, num_inputs, num_shares = counts.tolist()

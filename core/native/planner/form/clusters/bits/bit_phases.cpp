@@ -32,6 +32,7 @@ void BitPhases::add_product(Mask bits, double angle) {
 // soon nothing for parts of a turn.
 void BitPhases::add(const Polynomial& where, double angle) {
     if (is_none(angle) || where.is_zero()) return;
+    is_joined_ = false;
     std::vector<std::pair<Mask, double>> found;
     struct Product {
         Mask bits;
@@ -61,13 +62,20 @@ void BitPhases::add(const Polynomial& where, double angle) {
     if (is_none(at->second)) others_.erase(at);
 }
 
-std::optional<std::vector<JointPhase>> BitPhases::joint() const {
-    if (!others_.empty() || of_products_.size() > most_joined) return {};
+const std::optional<std::vector<JointPhase>>& BitPhases::joint() const {
+    if (!is_joined_) join();
+    is_joined_ = true;
+    return joint_;
+}
+
+void BitPhases::join() const {
+    joint_.reset();
+    if (!others_.empty() || of_products_.size() > most_joined) return;
     std::vector<JointPhase> out, single;
     for (const auto& [bits, angle] : of_products_) (count(bits) > 1 ? out : single).push_back({bits, bits, angle});
     join_phases(out, rounding);
     out.insert(out.end(), single.begin(), single.end());
-    return out;
+    joint_ = std::move(out);
 }
 
 std::vector<JointPhase> few_products(const Polynomial& of) {

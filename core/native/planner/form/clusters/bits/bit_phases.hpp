@@ -18,15 +18,19 @@ class BitPhases {
     std::size_t work() const { return work_; }
     // How many angles it is made of.
     std::size_t size() const { return of_products_.size() + others_.size(); }
-    // Returns few phases that make it up, those of single bits, too; none where some are of no few products.
-    std::optional<std::vector<JointPhase>> joint() const;
+    // Returns few phases that make it up, those of single bits, too; none where some are of no few products. They are found
+    // once, until it changes.
+    const std::optional<std::vector<JointPhase>>& joint() const;
 
   private:
     void add_product(Mask bits, double angle);
+    void join() const;
 
     std::map<Mask, double> of_products_;
     std::vector<std::pair<Polynomial, double>> others_;
     std::size_t work_ = 0;
+    mutable std::optional<std::vector<JointPhase>> joint_{};
+    mutable bool is_joined_ = false;  // whether that is known
 };
 
 // Returns few products of bits, or of bits flipped, whose sum a polynomial is, each as a sign; 1 is one of no bits.

@@ -122,6 +122,7 @@ std::optional<Polynomial> Evaluation::polynomial_of(const Wire& of, const Values
 
 bool Evaluation::turn_where(int wire, const Polynomial& where, const Matrix2& if_one, const Matrix2& if_zero) {
     Wire& own = wires_[static_cast<std::size_t>(wire)];
+    written_[static_cast<std::size_t>(wire)].is_known = false;
     std::optional<Values> condition = condition_among(own, where);
     const Wire before = own;
     if (!condition) {

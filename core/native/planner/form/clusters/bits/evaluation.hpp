@@ -23,7 +23,7 @@ struct BitStep {
 
 class Evaluation {
   public:
-    explicit Evaluation(int wires) : wires_(static_cast<std::size_t>(wires)) {}
+    explicit Evaluation(int wires) : wires_(static_cast<std::size_t>(wires)), written_(wires_.size()) {}
 
     Mask wires() const { return known_; }
     const Axis& frame_of(int wire) const { return wires_[static_cast<std::size_t>(wire)].z; }
@@ -50,6 +50,12 @@ class Evaluation {
         std::vector<Polynomial> conditions{};
         std::vector<Matrix2> turns{identity2};  // that wait, for each value of the conditions
     };
+    // The turns that wait on a wire as steps, under some conditions, which are few changes apart where more pieces act.
+    struct Written {
+        bool is_known = false, fits = false;
+        std::vector<Polynomial> conditions{};
+        std::vector<BitStep> steps{};
+    };
     using Values = std::vector<bool>;
 
     std::optional<Polynomial> bit_along(int wire, const Axis& axis, bool& fits) const;
@@ -60,9 +66,11 @@ class Evaluation {
     bool write_flips(std::vector<Polynomial>& bits, std::vector<std::vector<Polynomial>>& conditions,
                      std::vector<BitStep>& to) const;
     bool write_all_turns(const std::vector<std::vector<Polynomial>>& conditions, std::vector<BitStep>& to) const;
+    const Written& written(int wire, const std::vector<Polynomial>& conditions) const;
     static bool write_turns(const Wire& of, int wire, std::vector<BitStep>& to);
 
     std::vector<Wire> wires_;
+    mutable std::vector<Written> written_;  // of each wire, what was last written
     Mask known_ = 0, without_bits_ = 0;
     BitPhases phases_;
     mutable std::size_t work_ = 0;

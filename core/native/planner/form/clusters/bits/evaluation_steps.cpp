@@ -96,7 +96,7 @@ bool Evaluation::write_turns(const Wire& of, int wire, std::vector<BitStep>& to)
         for (const bool turns : {true, false}) {
             BitPhases by;
             by.add(*where, turns ? own.angle : own.phase);
-            const auto joint = by.joint();
+            const auto& joint = by.joint();
             if (!joint) return false;
             const auto put = [&](const JointPhase& one) {
                 if (std::fabs(one.angle) > rounding)
@@ -124,12 +124,21 @@ bool Evaluation::write_all_turns(const std::vector<std::vector<Polynomial>>& con
         });
         if (!(left & ~read)) return false;
         const int wire = lowest(left & ~read);
-        Wire own = wires_[static_cast<std::size_t>(wire)];
-        own.conditions = conditions[static_cast<std::size_t>(wire)];
-        if (!write_turns(own, wire, to)) return false;
+        const Written& own = written(wire, conditions[static_cast<std::size_t>(wire)]);
+        if (!own.fits) return false;
+        to.insert(to.end(), own.steps.begin(), own.steps.end());
         left &= ~unit(wire);
     }
     return true;
+}
+
+const Evaluation::Written& Evaluation::written(int wire, const std::vector<Polynomial>& conditions) const {
+    Written& out = written_[static_cast<std::size_t>(wire)];
+    if (out.is_known && out.conditions == conditions) return out;
+    Wire own = wires_[static_cast<std::size_t>(wire)];
+    own.conditions = conditions, out = {true, false, conditions};
+    out.fits = write_turns(own, wire, out.steps);
+    return out;
 }
 
 std::size_t Evaluation::fewest() const {
@@ -142,7 +151,7 @@ std::size_t Evaluation::fewest() const {
 }
 
 std::optional<std::vector<BitStep>> Evaluation::steps() const {
-    const std::optional<std::vector<JointPhase>> phases = phases_.joint();
+    const std::optional<std::vector<JointPhase>>& phases = phases_.joint();
     if (!phases) return {};
     std::vector<BitStep> out;
     for (const JointPhase& one : *phases) out.push_back({one.bits, one.values, one.angle});
