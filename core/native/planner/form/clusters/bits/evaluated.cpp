@@ -158,19 +158,19 @@ class Evaluated {
             if (inside.size() < 2) continue;
             const auto number = static_cast<double>(inside.size());
             if (number < std::max(least, best.worth / 2) * static_cast<double>(now.fewest())) continue;
-            const double worth = worth_of(now, inside.size());
+            const double worth = worth_of(now, inside.size(), best.worth);
             if (worth > best.worth) best = {worth, inside};
         }
         work_ += now.work();
         return best;
     }
-    static double worth_of(const Evaluation& of, std::size_t pieces) {
-        const auto steps = of.steps();
-        if (!steps) return 0;
-        const auto joins = [](const BitStep& one) { return count(one.wires()) > 1; };
-        const auto number = static_cast<double>(std::count_if(steps->begin(), steps->end(), joins));
+    // How many pieces make one, 0 if they are too few or no more than some.
+    static double worth_of(const Evaluation& of, std::size_t pieces, double more_than) {
         const auto all = static_cast<double>(pieces);
-        return all < least * number ? 0 : number > 0 ? all / number : 2 * all;
+        const auto steps = of.steps(static_cast<std::size_t>(all / std::max(least, more_than)));
+        if (!steps) return 0;
+        const auto number = static_cast<double>(joining(*steps));
+        return number > 0 ? all / number : 2 * all;
     }
     // Lets a bit be along the axis of a piece that did not fit.
     static void add_frame(const Evaluation& of, const AxisPiece& piece, Frames& frames) {

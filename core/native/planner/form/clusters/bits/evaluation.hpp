@@ -21,6 +21,9 @@ struct BitStep {
     Mask wires() const { return bits | (target < 0 ? 0 : unit(target)); }
 };
 
+// How many steps are on several wires.
+std::size_t joining(const std::vector<BitStep>& steps);
+
 class Evaluation {
   public:
     explicit Evaluation(int wires) : wires_(static_cast<std::size_t>(wires)), written_(wires_.size()) {}
@@ -36,8 +39,8 @@ class Evaluation {
     Mask without_bits() const { return without_bits_; }
     // Returns how many steps it takes at least.
     std::size_t fewest() const;
-    // Returns what it all is, as few steps; none where that is not found. turns: those of wires behind it.
-    std::optional<std::vector<BitStep>> steps() const;
+    // Returns what it all is, as few steps; none where that is not found, or more than so many steps are on several wires.
+    std::optional<std::vector<BitStep>> steps(std::size_t most = ~std::size_t{0}) const;
     double phase() const { return phases_.all; }
     // How many terms have been looked at.
     std::size_t work() const { return work_ + phases_.work(); }
@@ -65,7 +68,8 @@ class Evaluation {
     bool settle(Wire& own);
     bool write_flips(std::vector<Polynomial>& bits, std::vector<std::vector<Polynomial>>& conditions,
                      std::vector<BitStep>& to) const;
-    bool write_all_turns(const std::vector<std::vector<Polynomial>>& conditions, std::vector<BitStep>& to) const;
+    bool write_all_turns(const std::vector<std::vector<Polynomial>>& conditions, std::size_t most,
+                         std::vector<BitStep>& to) const;
     const Written& written(int wire, const std::vector<Polynomial>& conditions) const;
     static bool write_turns(const Wire& of, int wire, std::vector<BitStep>& to);
 

@@ -109,14 +109,16 @@ bool Evaluation::write_turns(const Wire& of, int wire, std::vector<BitStep>& to)
     return true;
 }
 
-// Writes the turns that wait on each wire before those of the wires that its conditions read.
-bool Evaluation::write_all_turns(const std::vector<std::vector<Polynomial>>& conditions, std::vector<BitStep>& to) const {
+// Writes the turns that wait on each wire before those of the wires that its conditions read, up to so many steps.
+bool Evaluation::write_all_turns(const std::vector<std::vector<Polynomial>>& conditions, std::size_t most,
+                                 std::vector<BitStep>& to) const {
     Mask left = 0;
     each(known_, [&](int wire) {
         const Wire& own = wires_[static_cast<std::size_t>(wire)];
         if (!own.conditions.empty() || !is_same(own.turns[0], identity2)) left |= unit(wire);
     });
     while (left) {
+        if (joining(to) > most) return false;
         Mask read = 0;
         each(left, [&](int wire) {
             for (const Polynomial& one : conditions[static_cast<std::size_t>(wire)])
@@ -150,21 +152,24 @@ std::size_t Evaluation::fewest() const {
     return out;
 }
 
-std::optional<std::vector<BitStep>> Evaluation::steps() const {
+std::size_t joining(const std::vector<BitStep>& steps) {
+    const auto joins = [](const BitStep& one) { return count(one.wires()) > 1; };
+    return static_cast<std::size_t>(std::count_if(steps.begin(), steps.end(), joins));
+}
+
+std::optional<std::vector<BitStep>> Evaluation::steps(std::size_t most) const {
     const std::optional<std::vector<JointPhase>>& phases = phases_.joint();
     if (!phases) return {};
     std::vector<BitStep> out;
     for (const JointPhase& one : *phases) out.push_back({one.bits, one.values, one.angle});
+    std::size_t terms = 0;
+    for (const Wire& own : wires_) terms += own.bit.size();
+    work_ += 4 * (terms + phases->size() * phases->size());
+    if (terms > wires_.size() + most_written || joining(out) > most) return {};
     std::vector<Polynomial> bits;
     std::vector<std::vector<Polynomial>> conditions;
-    std::size_t terms = 0;
-    for (const Wire& own : wires_) {
-        bits.push_back(own.bit), conditions.push_back(own.conditions);
-        terms += own.bit.size();
-    }
-    work_ += 4 * (terms + phases->size() * phases->size());
-    if (terms > wires_.size() + most_written || !write_flips(bits, conditions, out)) return {};
-    if (!write_all_turns(conditions, out)) return {};
+    for (const Wire& own : wires_) bits.push_back(own.bit), conditions.push_back(own.conditions);
+    if (!write_flips(bits, conditions, out) || !write_all_turns(conditions, most, out) || joining(out) > most) return {};
     return out;
 }
 
