@@ -19,18 +19,20 @@ COMPILER = ("numpy", "nvidia-cuda-nvrtc-cu12==12.9.*")
 """The packages that compile the kernels. The oldest supported compiler makes kernels that most drivers take."""
 NATIVE = ("ziglang==0.17.1",)
 """The package that compiles the native library."""
+KERNELS = ROOT / "core/qsim_ex/kernels/cuda/compile/shipped_kernels"
+"""Where archives of kernels are packed from."""
 
 Settings = dict[str, Any] | None
 
 
 def get_requires_for_build_sdist(config_settings: Settings = None) -> list[str]:
     """Return hatchling's requirements, and the compiler."""
-    return [*hatchling.get_requires_for_build_sdist(config_settings), *_compiler()]
+    return [*hatchling.get_requires_for_build_sdist(config_settings), *_compiler(config_settings)]
 
 
 def get_requires_for_build_wheel(config_settings: Settings = None) -> list[str]:
     """Return hatchling's requirements, and the compilers of what is not there yet."""
-    compiler = _compiler() if _wanted(config_settings) else ()
+    compiler = _compiler(config_settings) if _wanted(config_settings) else ()
     native = () if _built() and not (config_settings or {}).get("target") else NATIVE
     return [*hatchling.get_requires_for_build_wheel(config_settings), *compiler, *native]
 
@@ -41,7 +43,7 @@ def get_requires_for_build_editable(config_settings: Settings = None) -> list[st
 
 
 def build_sdist(sdist_directory: str, config_settings: Settings = None) -> str:
-    """Build an sdist with the kernels; the setting ``kernels=80,90`` is for those of these architectures alone."""
+    """Build an sdist with the kernels; the setting ``kernels=80,90`` is for these architectures alone, or ``none``."""
     _ship(config_settings)
     return hatchling.build_sdist(sdist_directory, config_settings)
 
@@ -50,7 +52,7 @@ def build_wheel(wheel_directory: str, config_settings: Settings = None, metadata
     """Build a wheel with the native library, and with GPU kernels where `_wanted` says so.
 
     The setting ``target=aarch64``, or ``arm64`` for macOS, is for another machine, ``kernels=all`` for one with a GPU
-    where this one has none, and ``kernels=80,90`` for these architectures alone.
+    where this one has none, ``kernels=80,90`` for these architectures alone, and ``kernels=none`` for no kernels.
     """
     if _wanted(config_settings):
         _ship(config_settings)
@@ -111,16 +113,17 @@ def _driver() -> bool:
     return True
 
 
-def _compiler() -> tuple[str, ...]:
+def _compiler(settings: Settings) -> tuple[str, ...]:
     """Return the compiler's packages, where it is needed and NVIDIA has one."""
+    if (settings or {}).get("kernels") == "none":
+        return ()
     known = platform.system() == "Linux" and platform.machine() in ("x86_64", "aarch64")
     return COMPILER if known and platform.libc_ver()[0] == "glibc" and not _came() else ()
 
 
 def _came() -> bool:
     """Return whether this is an unpacked sdist with its kernels, which are used as they are."""
-    folder = ROOT / "core/qsim_ex/kernels/cuda/compile/shipped_kernels"
-    return (ROOT / "PKG-INFO").exists() and any(folder.glob("*.zip"))
+    return (ROOT / "PKG-INFO").exists() and any(KERNELS.glob("*.zip"))
 
 
 def _ship(settings: Settings = None) -> None:
@@ -128,7 +131,12 @@ def _ship(settings: Settings = None) -> None:
 
     Raises `ValueError` if the setting ``kernels`` names an architecture that has no archive.
     """
+    named = (settings or {}).get("kernels", "all")
     if _came():
+        return
+    if named == "none":
+        for archive in KERNELS.glob("*.zip"):
+            archive.unlink()
         return
     try:
         import ship_kernels  # lies beside this file; needs NumPy
@@ -137,10 +145,10 @@ def _ship(settings: Settings = None) -> None:
     except ModuleNotFoundError as error:
         print(f"qsim-ex: GPU kernels are left to be compiled at first use, since {error.name} is not installed here.")
         return
-    shipped, named = ship_kernels.shipped, (settings or {}).get("kernels", "all")
+    shipped = ship_kernels.shipped
     wanted = shipped.ARCHITECTURES if named == "all" else tuple(named.split(","))
     if not set(wanted) <= set(shipped.ARCHITECTURES):
-        raise ValueError(f"kernels={named}: expected all, or some of {','.join(shipped.ARCHITECTURES)}.")
+        raise ValueError(f"kernels={named}: expected all, none, or some of {','.join(shipped.ARCHITECTURES)}.")
     for archive in shipped.FOLDER.glob("*.zip"):
         if archive.stem.removeprefix("sm_") not in wanted:
             archive.unlink()

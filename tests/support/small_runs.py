@@ -77,7 +77,7 @@ def planned(circuit: Circuit, levels: Levels | None = None) -> Plan:
 
 def run_on_the_cpu() -> tuple[Found, Found]:
     """A state on one device, with sums over it."""
-    circuit = drawn(0)
+    circuit = drawn(0, 15)
     with Simulator(device="cpu", precision="double", threads=1).state(circuit) as state:
         found, marginal, value = state.to_numpy(), state.probabilities([1, 4]), state.expectation(PauliSum((XX,)))
     wanted = reference.simulate(circuit)
@@ -141,7 +141,7 @@ def run_density() -> tuple[Found, Found]:
 
 def run_on_a_gpu() -> tuple[Found, Found]:
     """A first run on an emulated GPU: programs, launches and tables are native code's."""
-    circuit, device = drawn(3), GpuDevice.on(EmulatedRuntime(32_764))
+    circuit, device = drawn(3, 15), GpuDevice.on(EmulatedRuntime(32_764))
     plan = planned(circuit)
     work = prepare(plan, circuit.operands, (device,), np.dtype(np.complex128), "never")
     fresh = (1 << N) - 1

@@ -106,6 +106,17 @@ def test_wheels_of_a_checkout_have_kernels_where_they_can_run(
         wanted = driver or bool(settings)
         assert (backend.COMPILER[1] in backend.get_requires_for_build_wheel(settings)) == wanted
         assert backend.COMPILER[1] in backend.get_requires_for_build_sdist(settings)
+        assert not {*backend.COMPILER} & {*backend.get_requires_for_build_wheel({"kernels": "none"})}
+
+
+def test_a_package_without_kernels(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """``kernels=none`` packs no kernels, not even those that an earlier build has left, and needs no compiler."""
+    backend = pytest.importorskip("tools.backend")
+    monkeypatch.setattr(backend, "KERNELS", tmp_path)
+    (tmp_path / "sm_90.zip").touch()
+    backend._ship({"kernels": "none"})
+    assert not [*tmp_path.iterdir()]
+    assert not {*backend.COMPILER} & {*backend.get_requires_for_build_sdist({"kernels": "none"})}
 
 
 def test_a_package_has_kernels_of_the_architectures_that_are_named(
@@ -121,5 +132,5 @@ def test_a_package_has_kernels_of_the_architectures_that_are_named(
     for settings, wanted in (({}, ship_kernels.shipped.ARCHITECTURES), ({"kernels": "80,90"}, ("80", "90"))):
         backend._ship(settings)
         assert {path.name for path in tmp_path.iterdir()} == {f"sm_{arch}.zip" for arch in wanted}
-    with pytest.raises(ValueError, match=r"kernels=91: expected all, or some of 75,80"):
+    with pytest.raises(ValueError, match=r"kernels=91: expected all, none, or some of 75,80"):
         backend._ship({"kernels": "91"})
