@@ -68,6 +68,28 @@ SEPARATE = Simulator(device="cpu")
 TOGETHER = Simulator(device="cpu", separate=False)
 
 
+WAYS = {
+    "one by one": {"prefixes_one_by_one": 1 << 20},
+    "from amplitudes": {"prefixes_one_by_one": 0, "shared_marginal_wires": 0},
+    "from a marginal of all": {"prefixes_one_by_one": 0},
+    "few wires at a time": {"prefixes_one_by_one": 0, "sums_at_once": 40, "shared_marginal_wires": 4},
+}
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("options", [{}, {"device_wires": 4}, {"virtual_peers": 2}], ids=["one", "host", "peers"])
+def test_shots_of_parts_that_take_turns(way: str, options: dict[str, int]) -> None:
+    """Wires of two large parts in turns have the shots of one state, whichever marginals are asked for."""
+    builder = CircuitBuilder(14, 14)
+    for k in range(12):
+        builder.gate("u", [k], 0.3 + k, 0.1 * k, 1.0).gate("u", [k + 2], 1.3 + k, 0.2, 0.1 * k).gate("cx", [k, k + 2])
+    circuit = builder.measure(range(14), range(14)).build()
+    with thresholds.instead(table_wires=2, **WAYS[way]):
+        one = Simulator(device="cpu", **options).run(circuit, shots=500, seed=5)
+    assert "2 separate parts" in str(one.provenance.facts["separation"])
+    assert np.array_equal(one.bits(), TOGETHER.run(circuit, shots=500, seed=5).bits())
+
+
 @pytest.mark.parametrize("noise", [False, True])
 @pytest.mark.parametrize("midway", [False, True])
 @given(seed=st.integers(0, 1 << 30))

@@ -92,6 +92,8 @@ DRAWN: Mapping[str, tuple[int, ...]] = {
     "sums_at_once": (1, 10),
     "marginal_wires": (1, 2, 4),
     "divided_marginal_wires": (1, 2, 4),
+    "shared_marginal_wires": (1, 3, 6),
+    "prefixes_one_by_one": (0, 1, 2),
     "marginal_group": (1, 2, 3),
     "amplitudes_at_once": (1, 5),
     "copied_at_once": (1, 8),

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from itertools import groupby, pairwise
+from itertools import groupby
 
 import numpy as np
 from numpy.typing import NDArray
@@ -178,15 +178,44 @@ def _by_states(
         order = np.lexsort((drawn, rows))
         keys = np.stack([rows[order], drawn[order]])
         changes = np.flatnonzero((keys[:, 1:] != keys[:, :-1]).any(axis=0)) + 1
-        most = count
-        for begin, end in pairwise([0, *changes.tolist(), len(order)]):
-            row, value = (int(key) for key in keys[:, begin])
-            placement = states.single if states.single is not None else states.row(row)
-            most = min(count, placement.marginal_wires)
-            above = (1 << states.num_wires) - (1 << left)
-            weights = placement.marginal(range(left - most, left), When(above, value << left))
-            here = order[begin:end]
-            found, numbers[here] = sampling.chosen(weights, numbers[here])
-            drawn[here] = value << most | found
+        begins = np.concatenate(([0], changes))
+        weights = _conditional(states, keys[0, begins], keys[1, begins], left, count)
+        prefix = np.repeat(np.arange(len(begins)), np.diff(begins, append=len(order)))
+        norms = weights.sum(axis=1)
+        for edge in (norms.min(), norms.max()):
+            sampling.require_norm(float(edge))
+        found, rest = sampling.choose_in_rows(weights, prefix, numbers[order] * norms[prefix])
+        most = int(weights.shape[1]).bit_length() - 1
+        numbers[order] = np.clip(rest / weights[prefix, found], 0, _BELOW_ONE)
+        drawn[order] = drawn[order] << most | found
         left, count = left - most, count - most
     return drawn, numbers
+
+
+def _conditional(states: States, rows: Values, prefixes: Values, left: int, count: int) -> Floats:
+    """Return the marginals of the next wires, at most `count` of `left`, behind each prefix: [prefixes, 2^wires].
+
+    A question to a device takes about as long for one prefix as for many, so few alone are asked for one by one: else
+    one marginal includes the wires that are drawn, or, behind many wires, all amplitudes behind prefixes are read.
+    """
+    now, n, many = thresholds.now, states.num_wires, len(prefixes)
+    most = min(count, now.shared_marginal_wires - (n - left))
+    shared = states.rows << n - left + most if most > 0 else 1 << n
+    if many > now.prefixes_one_by_one:
+        if states.single is not None and many << left <= min(now.sums_at_once, shared >> 4):
+            return _from_amplitudes(states, prefixes, left, count)
+        if most > 0 and shared <= now.sums_at_once:
+            return states.marginals(range(left - most, n)).reshape(states.rows, -1, 1 << most)[rows, prefixes]
+    of = [states.single if states.single is not None else states.row(int(row)) for row in rows]
+    most = min(count, of[0].marginal_wires, max(1, now.sums_at_once.bit_length() - 1 - many.bit_length()))
+    wires, above = range(left - most, left), (1 << n) - (1 << left)
+    questions = zip(of, prefixes.tolist(), strict=True)
+    return np.stack([one.marginal(wires, When(above, prefix << left)) for one, prefix in questions])
+
+
+def _from_amplitudes(states: States, prefixes: Values, left: int, count: int) -> Floats:
+    """Return the marginals of `count` of `left` wires behind prefixes, out of all amplitudes there."""
+    values = (prefixes << left)[:, None] | np.arange(1 << left)
+    found = states.gather(values.reshape(-1), range(states.num_wires))[0]
+    shares = found.real.astype(np.float64) ** 2 + found.imag.astype(np.float64) ** 2
+    return np.asarray(shares.reshape(len(prefixes), 1 << count, -1).sum(axis=2))

@@ -69,6 +69,8 @@ class OfObserving:
     sums_at_once: the most sums, or shots, that are computed at a time: 32 MiB.
     marginal_wires: the most wires that one pass sums over, so that the result stays in a processor's cache.
     divided_marginal_wires: those of a state in parts: 512 MiB on the host; shots of 38 wires need one visit.
+    shared_marginal_wires: those of a marginal that shots of several prefixes share; prefixes_one_by_one: the most
+        prefixes that have marginals of their own.
     marginal_group: the wires of one marginal of many.
     amplitudes_at_once: the amplitudes that are gathered at a time: their indices take 8 MiB.
     copied_at_once: the most amplitudes that are copied over the host at a time: 256 MiB in complex128.
@@ -83,6 +85,8 @@ class OfObserving:
     sums_at_once: int = 1 << 22
     marginal_wires: int = 22
     divided_marginal_wires: int = 26
+    shared_marginal_wires: int = 20
+    prefixes_one_by_one: int = 8
     marginal_group: int = 16
     amplitudes_at_once: int = 1 << 20
     copied_at_once: int = 1 << 24
