@@ -9,6 +9,9 @@ from numpy.typing import NDArray
 
 from qsim_ex.circuit.ops import Conditional, Instruction, Op, When, wires_of
 
+_Wires = tuple[tuple[int, ...], tuple[int, ...], When]
+"""The wires that an operation mixes, those that it reads, and its controls."""
+
 
 class Renumbered:
     """Instructions with the wires and classical bits of a part, and with operands of its `own` or the circuit's.
@@ -21,11 +24,14 @@ class Renumbered:
         self._clbit = {clbit: k for k, clbit in enumerate(clbits)}
         self._own = own
         self._at: dict[tuple[int, ...], int] = {}
+        self._found: dict[_Wires, _Wires] = {}  # wires of operations in the part's numbers, as long as these hold
         self._same = all(wire == k for k, wire in enumerate(wires))
         self.columns = [0, 1]
 
     def put(self, wire: int, place: int) -> None:
         """Put a wire at a place of the part from now on."""
+        if self._wire.get(wire) != place:
+            self._found.clear()
         self._wire[wire] = place
         self._same = self._same and place == wire
 
@@ -50,9 +56,10 @@ class Renumbered:
         operand = self.operand(op.operand, len(op.pattern), entries)
         if self._same:
             return op if operand == op.operand else op._replace(operand=operand)
-        when = When(self._mask(op.when.mask), self._mask(op.when.value)) if op.when.mask else op.when
-        reads = tuple([self._mask(read) for read in op.reads])
-        return Op(self.wires(op.mixes), reads, when, op.pattern, operand, op.name, op.unitary)
+        if (found := self._found.get(wires := (op.mixes, op.reads, op.when))) is None:
+            when = When(self._mask(op.when.mask), self._mask(op.when.value)) if op.when.mask else op.when
+            found = self._found[wires] = self.wires(op.mixes), tuple([self._mask(read) for read in op.reads]), when
+        return Op(*found, op.pattern, operand, op.name, op.unitary)
 
     def operand(self, at: int, size: int, entries: NDArray[np.int64] | None = None) -> int:
         """Return the place of operands in the part, where equal operands stand once."""

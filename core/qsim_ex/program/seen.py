@@ -47,10 +47,10 @@ def seen(structure: Structure, *, whole: bool) -> Structure:
         end -= 1
     if end == len(every) or any(one.saved and not SAVE_KINDS[one.saved.what].of_populations for one in every[end:]):
         return structure
-    ends, left, first = _Ends(structure, whole), list[Instruction](), end
-    while first and every[first - 1].unitary and not ends.all_turned:
+    ends, left, first, acted = _Ends(structure, whole), list[Instruction](), end, structure.acted
+    while first and every[first - 1].unitary and ends.turned != ends.every:
         first -= 1
-        if ends.sees(every[first]):
+        if 0 != acted[first] & ends.turned == acted[first] or ends.sees(every[first], acted[first]):
             left.append(every[first])
     if first + len(left) == end:
         return structure
@@ -60,8 +60,8 @@ def seen(structure: Structure, *, whole: bool) -> Structure:
 class _Ends:
     """Goes through the gates of a circuit from its end.
 
-    unseen: mask of the wires of which nothing is asked from here on. turned: of those of which more is asked than
-    populations.
+    every: mask of the wires that gates mix. unseen: of those of which nothing is asked from here on.
+    turned: of those of which more is asked than populations.
     """
 
     def __init__(self, structure: Structure, whole: bool) -> None:
@@ -70,16 +70,14 @@ class _Ends:
             measured |= one.acts_on if one.written_bits else 0
         self.unseen = (measured & -measured) - 1 if measured and whole and not structure.has_saves else 0
         self.turned = 0
-        self._every = (1 << structure.num_qubits) - 1 if wires is None else wires.mixed
+        self.every = (1 << structure.num_qubits) - 1 if wires is None else wires.mixed
 
-    @property
-    def all_turned(self) -> bool:
-        """Whether all that is left is seen."""
-        return self.turned == self._every
+    def sees(self, gate: Answers, acted: int) -> bool:
+        """Return whether what is asked of the wires behind a gate sees it; then more may be asked of them before it.
 
-    def sees(self, gate: Answers) -> bool:
-        """Return whether what is asked of the wires behind a gate sees it; then more may be asked of them before it."""
-        mixes, acted, operation = gate.mixed_wires, gate.acts_on, gate.applies
+        acted: mask of the wires that it acts on.
+        """
+        mixes, operation = gate.mixed_wires, gate.applies
         turned = acted & self.turned
         if not (turned or mixes & ~self.unseen):
             return False

@@ -202,23 +202,28 @@ Era = tuple[int, int]
 def _mixed_live_ranges(instructions: Sequence[Instruction]) -> set[Era]:
     """Return when an operation or noise mixes which wire; one whose control is always 0 mixes nothing."""
     resets: dict[int, int] = {}
+    known = set[tuple[tuple[int, ...], int]]()  # since the last reset: a circuit has few pairs of wires and controls
     waiting: list[tuple[list[Era], list[Era]]] = []  # what is mixed if all of some others are
     for instruction in instructions:
-        controls: tuple[int, ...] = ()
+        controls = 0
         match instruction:
             case Op(mixes, _, when) | Conditional(Op(mixes, _, when)):
-                wires, controls = mixes, wires_of(when.value)
+                wires, controls = mixes, when.value
             case Reset(wires):
                 resets.update((wire, resets.get(wire, 0) + 1) for wire in wires)
+                known.clear()
                 continue
             case Initialize(wires):
                 resets.update((wire, resets.get(wire, 0) + 1) for wire in wires)
+                known.clear()
             case Permutation(wires) | Channel(wires):
                 pass
             case _:
                 continue
-        mixed = [(wire, resets.get(wire, 0)) for wire in wires]
-        waiting.append((mixed, [(wire, resets.get(wire, 0)) for wire in controls]))
+        if (wires, controls) not in known:
+            known.add((wires, controls))
+            mixed = [(wire, resets.get(wire, 0)) for wire in wires]
+            waiting.append((mixed, [(wire, resets.get(wire, 0)) for wire in wires_of(controls)]))
     found: set[Era] = set()
     before = -1
     while len(found) > before:
