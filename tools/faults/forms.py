@@ -98,6 +98,9 @@ FAULTS = {
         "clusters/bits/polynomial.cpp", "terms.push_back((term & ~unit(bit)) | more);", "terms.push_back(term | more);"
     ),
     "a sign that X under controls leaves": Fault("write/matrices.cpp", "if (!passes) continue;", "continue;"),
+    "the values of a phase of two wires": Fault(
+        "write/phases/shared_phases.cpp", "if (all_[one.on[end]].sign >= 0) values |=", "values |="
+    ),
     # few rotations
     "axes the wrong way round": Fault("layers.cpp", "if (last.negative) std::swap(axes[0], axes[1]);", ""),
     "an opposite axis": Fault(

@@ -53,6 +53,21 @@ def test_a_circuit_of_too_many_rotations_is_given_up_while_it_is_read() -> None:
     assert written_out(circuit_of(FAMILIES["three_wires"](8), 8), manner=Manner.BETWEEN) is None
 
 
+@pytest.mark.parametrize("basis", [*BASES, ("rx", "ry", "rz", "rzz")])
+@pytest.mark.parametrize("level", [0, 1])
+def test_controlled_phases_come_back(basis: tuple[str, ...], level: int) -> None:
+    """What is written of a QFT has a phase of two wires for each controlled phase; single ones are quarter turns."""
+    circuit = transpiled(FAMILIES["qft"](8), 8, basis, level)
+    written = written_out(circuit, manner=Manner.BETWEEN)
+    assert written
+    found = written.circuit(circuit.operands)
+    phases = [one for one in found.instructions if isinstance(one, Op) and not one.mixes and not one.reads]
+    assert sum(one.when.mask.bit_count() == 2 for one in phases) == 28
+    for one in phases:
+        turns = np.angle(found.operands[0, one.operand]) / (np.pi / 2)
+        assert one.when.mask.bit_count() != 1 or abs(turns - round(turns)) < 1e-9
+
+
 @pytest.mark.parametrize("basis", BASES)
 def test_an_ansatz_comes_back_with_its_cx(basis: tuple[str, ...]) -> None:
     """Turns about Y and a circle of CX are a turn for each turn and a CX or CZ for each CX, in whatever basis."""

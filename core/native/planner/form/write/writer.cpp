@@ -6,7 +6,8 @@
 
 #include "base/export.hpp"
 #include "base/owned.hpp"
-#include "planner/form/write/parities.hpp"
+#include "planner/form/write/phases/parities.hpp"
+#include "planner/form/write/phases/shared_phases.hpp"
 #include "thresholds/table.hpp"
 
 namespace qx::form {
@@ -172,6 +173,8 @@ void Writer::finish() {
     gates.insert(gates.end(), left.begin(), left.end());
     int eighths = 0;
     for (const Gate& gate : gates) eighths += act(gate, state);
+    // One manner leaves rotations, so that both are compared: on a CPU tables of few parities may take less time.
+    if (manner_ != Manner::local) gates = shared_phases(std::move(gates), last, sums_, entries, phase.value);
     phase.value = std::remainder(phase.value - (eighths + state.first_phase()) * (pi / 4), 2 * pi);
 }
 

@@ -1,6 +1,6 @@
 // Tests of the phases of a Clifford operator on few parities.
 
-#include "planner/form/write/parities.hpp"
+#include "planner/form/write/phases/parities.hpp"
 
 #include "planner/form/naive.test.hpp"
 #include "thresholds/table.hpp"

@@ -5,7 +5,7 @@
 // row with S, which is such a vector, nothing is left of its row and column; where no row has S, one is given it (Lempel,
 // SIAM J. Comput. 4, 175 (1975)). A plan reads ten parities in a table, so of 28 wires it needs three in place of twenty.
 
-#include "planner/form/write/parities.hpp"
+#include "planner/form/write/phases/parities.hpp"
 
 #include <algorithm>
 #include <array>
