@@ -30,6 +30,7 @@ from benchmarks.forms import transpiled
 from qsim_ex import Circuit, CircuitBuilder, Simulator
 from qsim_ex.circuit.structure import Structure
 from qsim_ex.planning.written.out import Manner, WritingLimits, WrittenCircuit, _Gates
+from qsim_ex.planning.written.writer import Writer
 from qsim_ex.reference import simulate
 from qsim_ex.run import beside, candidates, first_look, looks, tried
 from qsim_ex.run.first_look import FirstLook
@@ -313,13 +314,13 @@ def test_a_state_that_grows_is_not_written_of_more_rotations_than_are_few(
     planned: int, asked: bool, hold: Hold, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Where a form is known to have more rotations than pay within a run, nobody writes it to find that out again."""
-    made, manners, write = gates("hubbard", FEW_WIRES), list[Manner](), _Gates.__call__
+    made, manners, write = gates("hubbard", FEW_WIRES), list[Manner](), _Gates._writer
 
-    def told(of: _Gates, manner: Manner, limits: WritingLimits) -> WrittenCircuit | None:
+    def told(of: _Gates, manner: Manner, limits: WritingLimits) -> Writer | None:
         manners.append(manner)
         return write(of, manner, limits)
 
-    monkeypatch.setattr(_Gates, "__call__", told)
+    monkeypatch.setattr(_Gates, "_writer", told)
     rotations = {"gates_of_a_rotation": 0, "written_rotations": 0}
     hold(**EAGER | rotations | {"planned_microseconds": planned}, whole_percent=0)
     of_manners(Times(1e-3, 1e-3), {Manner.BETWEEN: Times(1e-4, 1e-4)}, monkeypatch)

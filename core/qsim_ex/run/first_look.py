@@ -243,7 +243,7 @@ class FirstLook(Look):
         )
         if fewest(most, self._more_than) == most and self._more_than:
             most = 0  # so few have been looked for
-        limits = WritingLimits(most, int(1e6 * times.later))
+        limits = WritingLimits(most, int(1e6 * times.later), alone=True)
         for manner in Manner.CLUSTERS, Manner.GROWN:
             other = clusters if manner is Manner.CLUSTERS else written.again(manner, limits) if most else None
             if not other or other.num_gates >= self._gates or not self._pays(other, least):

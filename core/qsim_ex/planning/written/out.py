@@ -36,13 +36,15 @@ class WritingLimits(NamedTuple):
     rotations: the most that it may have; UNBOUNDED for any number. microseconds: the length of the run in whose place
     it is written; where the frame changes more often than that allows (`change_microseconds`), it is given up. read:
     the most rotations that a circuit may be, quarter turns, too, of which what stands between its gates is written.
-    within: the microseconds of a first run within which clusters are looked for (`clustered_entries`).
+    within: the microseconds of a first run within which clusters are looked for (`clustered_entries`). alone: whether
+    nobody asks for LOCAL, with which GROWN is compared else.
     """
 
     rotations: int = UNBOUNDED
     microseconds: int = 1 << 62
     read: int = UNBOUNDED
     within: int = UNBOUNDED
+    alone: bool = False
 
 
 class Manner(IntEnum):
@@ -184,7 +186,7 @@ class _Gates:
                 writer = self._local(limits)
         else:
             writer = self._writer(manner, limits)
-        if writer and manner is Manner.GROWN:
+        if writer and manner is Manner.GROWN and not limits.alone:
             with self._counting:
                 if limits not in self._counts:
                     self._local(limits)
