@@ -93,6 +93,14 @@ FAULTS = {
         "before = adjoint(turn) * before, carried(wire) = turn;",
         "before = adjoint(turn) * before;",
     ),
+    "a wire that is turned between what reads it": Fault(
+        "clusters/blocks/selected.cpp", "if (is_diagonal(piece.turn_of(wire))) out |= unit(wire);", "out |= unit(wire);"
+    ),
+    "a piece that passes what it shares a wire with": Fault(
+        "clusters/blocks/selected.cpp",
+        "behind.push_back(k), later |= piece.wires & ~window.read_of(piece);",
+        "behind.push_back(k);",
+    ),
     "which matrix what is read chooses": Fault("write/matrices.cpp", "(row | read) * (all + 1)", "row * (all + 1)"),
     "a bit whose flip counts its old value": Fault(
         "clusters/bits/polynomial.cpp", "terms.push_back((term & ~unit(bit)) | more);", "terms.push_back(term | more);"

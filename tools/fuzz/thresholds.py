@@ -39,6 +39,7 @@ DRAWN: Mapping[str, tuple[int, ...]] = {
     "evaluated_wires": (0,),
     "block_pieces": (2, 8),
     "pieces_of_three": (2, 5),
+    "selected_turns": (2, 4),
     "phase_pairs": (0, 1),
     "planned_microseconds": (0, 1 << 30),
     "between_microseconds": (0, 1 << 30),

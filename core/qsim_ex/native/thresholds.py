@@ -76,6 +76,7 @@ class Native:
     block_pieces: the fewest gates on two wires, as a transpiler writes them, of a matrix on four wires; of one without
         zeros twice as many. Fewer are no dearer as matrices on three. pieces_of_three: of one on three wires; fewer
         are no dearer one by one.
+    selected_turns: the fewest turns of a wire between gates that read others, so that these select its matrix.
     phase_pairs: the most CZ for each parity that stay as they are; more phases side by side are those of parities, of
         which a table reads ten, too.
     """
@@ -129,4 +130,5 @@ class Native:
     evaluated_wires: int = 10
     block_pieces: int = 40
     pieces_of_three: int = 12
+    selected_turns: int = 8
     phase_pairs: int = 2

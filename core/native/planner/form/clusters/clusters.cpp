@@ -11,6 +11,7 @@
 #include "planner/form/clusters/bits/evaluated.hpp"
 #include "planner/form/clusters/blocks/block.hpp"
 #include "planner/form/clusters/blocks/controlled.hpp"
+#include "planner/form/clusters/blocks/selected.hpp"
 #include "planner/form/clusters/controlled_turns.hpp"
 #include "planner/form/clusters/pair.hpp"
 #include "planner/form/clusters/piece_order.hpp"
@@ -119,7 +120,8 @@ bool Clusters::advance() {
         made_ = without_computing(std::move(made_), work_at_first + work_around * read_, work_, parts_);
     if (pass_ == passes.size()) return false;
     if (passes[pass_].least < many && !worthwhile()) pass_ = std::max(pass_, passes.size() - 2);
-    if (++pass_ == passes.size() - 1) made_ = without_controls(std::move(made_), form_.on_zeros(), paired_);
+    if (++pass_ == passes.size() - 1)
+        made_ = with_selected(without_controls(std::move(made_), form_.on_zeros(), paired_), paired_);
     begin_pass();
     return true;
 }

@@ -35,27 +35,31 @@ inline State multiplied(const std::vector<Complex>& matrix, const State& to) {
     return out;
 }
 
-// Lets a matrix of the wires that are no control act where that has its value.
-inline State multiplied_where(const Piece& piece, const State& to) {
+// Lets a matrix of the wires that are no control act where these have their values.
+inline State multiplied(const Piece& piece, const State& to) {
     const Mask mixed = piece.wires & ~piece.control;
-    const auto own = [&](std::size_t k) { return (k >> lowest(mixed) & 1) | (k >> highest(mixed) & 1) << 1; };
+    const auto own = [&](std::size_t k) {
+        std::size_t out = 0, bit = 1;
+        each(mixed, [&](int wire) { out |= k >> wire & 1 ? bit : 0, bit *= 2; });
+        return out;
+    };
+    const std::size_t size = std::size_t{1} << count(mixed);
     State out(to.size());
     for (std::size_t row = 0; row < to.size(); ++row) {
-        if ((row & piece.control) != piece.values) out[row] = to[row];
+        if ((row & piece.control) != (piece.control ? piece.values : 0)) out[row] = to[row];
         else
             for (std::size_t k = 0; k < to.size(); ++k)
-                if (!((row ^ k) & ~mixed)) out[row] += piece.entries[4 * own(row) + own(k)] * to[k];
+                if (!((row ^ k) & ~mixed)) out[row] += piece.entries[size * own(row) + own(k)] * to[k];
     }
     return out;
 }
 
-// Lets pieces act; blocks are on all wires.
+// Lets pieces act.
 inline State applied(Pieces& of, State to) {
     for (const Piece& piece : of.all) {
         if (piece.has_turns()) each(piece.wires, [&](int wire) { to = turned(to, wire, piece.turn_of(wire)); });
         if (piece.kind == Piece::where) to = with_phase(to, piece.wires, piece.values, piece.angle);
-        else if (piece.kind == Piece::block) to = multiplied(piece.entries, to);
-        else if (piece.kind == Piece::controlled) to = multiplied_where(piece, to);
+        else if (piece.kind == Piece::block || piece.kind == Piece::controlled) to = multiplied(piece, to);
         else to = rotated({0, piece.wires}, piece.angle, to);
     }
     for (int wire = 0; wire < static_cast<int>(of.carried().size()); ++wire) to = turned(to, wire, of.carried(wire));
