@@ -65,7 +65,6 @@ def draw_bases(random: Random) -> Case:
             "clustered_percent": 0,
             "block_pieces": random.choice([4, 40]),
             "selected_turns": random.choice([2, 8]),
-            "evaluated_wires": random.choice([0, 10]),
         }
         if random.random() < 0.7
         else {}

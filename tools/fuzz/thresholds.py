@@ -36,7 +36,6 @@ DRAWN: Mapping[str, tuple[int, ...]] = {
     "change_microseconds": (0, 1),
     "clustered_percent": (0, 100),
     "clustered_entries": (0, 1 << 30),
-    "evaluated_wires": (0,),
     "block_pieces": (2, 8),
     "pieces_of_three": (2, 5),
     "selected_turns": (2, 4),

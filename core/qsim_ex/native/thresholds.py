@@ -72,7 +72,6 @@ class Native:
         half of that for a change; 0 stands for no limit.
     clustered_percent: how much of the gates on several wires has to be part of clusters, if these are written.
     clustered_entries: what may be looked at for clusters in a first run, for each of its microseconds.
-    evaluated_wires: the wires of a circuit from which on ladders are evaluated on bits; clusters hold nine.
     block_pieces: the fewest gates on two wires, as a transpiler writes them, of a matrix on four wires; of one without
         zeros twice as many. Fewer are no dearer as matrices on three. pieces_of_three: of one on three wires; fewer
         are no dearer one by one.
@@ -127,7 +126,6 @@ class Native:
     change_microseconds: int = 8
     clustered_percent: int = 25
     clustered_entries: int = 75
-    evaluated_wires: int = 10
     block_pieces: int = 40
     pieces_of_three: int = 12
     selected_turns: int = 8

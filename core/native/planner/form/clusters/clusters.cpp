@@ -46,11 +46,11 @@ constexpr std::array<Pass, 8> passes{{{4, Pass::blocks, 0, many},
                                       {4, Pass::phases, 250, 1.4},
                                       {3, Pass::controlled, 250, 1},
                                       {2, Pass::phases, 100, 1.4}}};
-constexpr std::size_t on_two_wires = 2, on_many_wires = 4, last_of_many = 5;  // the numbers of passes
+constexpr std::size_t on_many_wires = 4, last_of_many = 5;  // the numbers of passes
 constexpr std::size_t work_at_first = 100'000, work_for_found = 10'000;
 constexpr std::size_t work_in_windows = 100;
 constexpr std::size_t work_around = 200;     // entries around phases, for each piece that was read
-constexpr std::size_t work_on_bits = 50;    // terms of polynomials, for each piece that was read
+constexpr std::size_t work_on_bits = 400;    // terms of polynomials, for each piece that was read
 constexpr double much = 4;                   // gain of phases that are worth more work
 constexpr std::size_t patience = 24;         // clusters without phases before others are looked at less closely
 
@@ -112,12 +112,12 @@ bool Clusters::advance() {
         else read(form_.read_in_order[next_], static_cast<Index>(next_));
     if (next_ < all) return true;
     if (pass_) end_pass();
-    if (pass_ == on_two_wires && form_.tableau().wires() >= thresholds.evaluated_wires)
-        made_ = evaluated(std::move(made_), form_.on_zeros(), work_on_bits * read_, work_, parts_);
     if (pass_ == on_many_wires && !worthwhile())
         made_ = with_windows(std::move(made_), work_at_first + work_in_windows * read_, work_, parts_);
-    if (pass_ == last_of_many)
+    if (pass_ == last_of_many) {
+        made_ = evaluated(std::move(made_), form_.on_zeros(), work_on_bits * read_, work_, parts_);
         made_ = without_computing(std::move(made_), work_at_first + work_around * read_, work_, parts_);
+    }
     if (pass_ == passes.size()) return false;
     if (passes[pass_].least < many && !worthwhile()) pass_ = std::max(pass_, passes.size() - 2);
     if (++pass_ == passes.size() - 1)

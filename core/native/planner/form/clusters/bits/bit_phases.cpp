@@ -11,8 +11,8 @@ namespace qx::form {
 namespace {
 
 constexpr double pi = std::numbers::pi, rounding = 1e-12;
-constexpr std::size_t most_products = 512;  // of which a polynomial's phase is made
-constexpr std::size_t most_joined = 48;      // phases of which some may be one
+constexpr std::size_t most_products = 64;  // of which a polynomial's phase is made
+constexpr std::size_t most_joined = 32;      // phases of which some may be one
 
 bool is_none(double angle) { return std::fabs(short_way(angle)) < rounding; }
 
@@ -70,8 +70,13 @@ const std::optional<std::vector<JointPhase>>& BitPhases::joint() const {
 
 void BitPhases::join() const {
     joint_.reset();
-    if (!others_.empty() || of_products_.size() > most_joined) return;
+    if (of_products_.size() > most_joined) return;
     std::vector<JointPhase> out, single;
+    for (const auto& [where, angle] : others_) {
+        const std::vector<JointPhase> products = few_products(where);
+        if (products.size() > 1) return;
+        single.push_back({products[0].bits, products[0].values, angle});
+    }
     for (const auto& [bits, angle] : of_products_) (count(bits) > 1 ? out : single).push_back({bits, bits, angle});
     join_phases(out, rounding);
     out.insert(out.end(), single.begin(), single.end());

@@ -18,8 +18,8 @@ class BitPhases {
     std::size_t work() const { return work_; }
     // How many angles it is made of.
     std::size_t size() const { return of_products_.size() + others_.size(); }
-    // Returns few phases that make it up, those of single bits, too; none where some are of no few products. They are found
-    // once, until it changes.
+    // Returns few phases that make it up, those of single bits, too; none where some are of many products that are not one.
+    // They are found once, until it changes.
     const std::optional<std::vector<JointPhase>>& joint() const;
 
   private:

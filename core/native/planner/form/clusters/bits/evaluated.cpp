@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <map>
+#include <utility>
 
 #include "planner/form/clusters/bits/axis_pieces.hpp"
 #include "planner/form/clusters/bits/evaluation.hpp"
@@ -15,15 +16,12 @@ namespace {
 
 constexpr std::size_t ahead = 400;         // pieces that are looked at from one on
 constexpr std::size_t ahead_of_best = 96;  // pieces behind twice as many as the best end has
-constexpr std::size_t looks = 8;           // pieces on a wire that say which axis its bit has
-constexpr int most_frames = 4;             // axes of bits that are others than these said
+constexpr std::size_t looks = 8;           // pieces on a wire among which it may get another axis
 constexpr std::size_t most_left = 24;      // pieces that are left out while all wires have some
-constexpr std::size_t for_found = 1'000;   // more terms that are looked at for each part of what was read
-constexpr std::size_t patience = 24;       // pieces from which nothing is found, before no others are looked at
-constexpr double least = 3;                // how many pieces have to make one
-constexpr std::size_t before_left = 100;   // pieces, before all are left where half of them stay
-constexpr int most_wires = 64;             // on which pieces are brought near each other
-constexpr std::size_t least_of_all = 4;    // the same, of all pieces: others are left to clusters on few wires
+// Terms that are looked at from a piece on, more for each piece that fits, and more for each part of what was read that is
+// found.
+constexpr std::size_t at_first = 10'000, for_piece = 600, for_found = 1'000;
+constexpr double least = 2;  // more pieces than so many have to make one
 
 class Evaluated {
   public:
@@ -37,16 +35,11 @@ class Evaluated {
 
     // Evaluates from each piece on that comes again; returns how much of what was read has become others.
     std::size_t run() {
-        std::size_t out = 0, failed = 0;
+        std::size_t out = 0;
         const std::size_t begun = work_;
         for (std::size_t k = 0; k < given_.all.size(); ++k) {
-            if (gone_[k]) continue;
-            if (returns_[k] && failed < patience && work_ < begun + within_ + for_found * out) {
-                const std::size_t parts = take(k);
-                out += parts, failed = parts ? 0 : failed + 1;
-            }
+            if (!gone_[k] && returns_[k] && work_ < begun + within_ + for_found * out) out += take(k);
             if (!gone_[k]) keep(k);
-            if (looked_at_ > before_left && 2 * done_.size() > looked_at_) return 0;
         }
         given_.all = std::move(done_);
         return out;
@@ -54,16 +47,18 @@ class Evaluated {
     Pieces result() const { return given_.pieces(false); }
 
   private:
-    // An end of what is looked at from a piece on.
+    // An end of what is looked at from a piece on: so many pieces, and what they do in all. before: those between them that
+    // come first.
     struct End {
         double worth = 0;
-        std::vector<std::size_t> inside{};
+        std::size_t pieces = 0;
+        std::vector<std::size_t> inside{}, before{};
+        InAll all{};
     };
-    using Frames = std::vector<std::pair<int, Axis>>;  // wires with the axes of their bits
 
     void keep(std::size_t number) {
-        touched_ |= given_.all[number].wires(), ++looked_at_;
-        done_.push_back(std::move(given_.all[number]));
+        touched_ |= given_.all[number].wires(), gone_[number] = true;
+        done_.push_back(std::exchange(given_.all[number], {}));
     }
 
     // Finds pieces after which the same one comes again, up to the directions of axes.
@@ -86,64 +81,53 @@ class Evaluated {
         }
     }
 
-    // Returns the axis of a wire's bit: that of its first piece that is not around others which turn it into what matters.
-    Axis axis_for(int wire, std::size_t from, const Axis& first) const {
-        const auto& line = on_wire_[static_cast<std::size_t>(wire)];
-        std::vector<const AxisPiece*> next;
-        for (auto at = std::lower_bound(line.begin(), line.end(), from); at != line.end() && next.size() < looks; ++at) {
-            if (gone_[*at]) continue;
-            if (given_.all[*at].other) break;
-            next.push_back(&given_.all[*at].own);
-        }
-        std::vector<bool> around(next.size());
-        for (std::size_t k = 0; k + 2 < next.size(); ++k) {
-            const Axis &own = next[k]->axis_of(wire), &inner = next[k + 1]->axis_of(wire);
-            const double angle = std::fabs(dot(own, inner));
-            if (around[k] || next[k]->wires != next[k + 2]->wires || next[k]->wires == next[k + 1]->wires) continue;
-            if (angle > 0.1 && !along(own, inner) && along(own, next[k + 2]->axis_of(wire)))
-                around[k] = around[k + 2] = true;
-        }
-        for (std::size_t k = 0; k < next.size(); ++k)
-            if (!around[k]) return next[k]->axis_of(wire);
-        return first;
-    }
-    std::optional<bool> known_value(int wire, const Axis& z) const {
-        const int sign = zeros_ && !(touched_ >> wire & 1) ? along(z, {0, 0, 1}) : 0;
-        return sign ? std::optional(sign < 0) : std::nullopt;
-    }
-    void add_wires(Evaluation& to, std::size_t from, const AxisPiece& piece, const Frames& frames) const {
-        each(piece.wires & ~to.wires(), [&](int wire) {
-            const auto at = std::find_if(frames.begin(), frames.end(), [&](const auto& one) { return one.first == wire; });
-            const Axis z = at != frames.end() ? at->second : axis_for(wire, from, piece.axis_of(wire));
-            to.add_wire(wire, z, known_value(wire, z));
+    // Returns which of the wires of a piece that have no frame gets another axis first.
+    int changes_first(const Evaluation& now, std::size_t number) const {
+        const AxisPiece& piece = given_.all[number].own;
+        int out = -1;
+        std::size_t least_behind = looks;
+        each(piece.wires & ~now.with_frames(), [&](int wire) {
+            const auto& line = on_wire_[static_cast<std::size_t>(wire)];
+            std::size_t behind = 0;
+            for (auto at = std::upper_bound(line.begin(), line.end(), number); at != line.end() && behind < least_behind;
+                 ++at) {
+                if (gone_[*at]) continue;
+                if (given_.all[*at].other) break;
+                if (!along(given_.all[*at].own.axis_of(wire), piece.axis_of(wire))) {
+                    least_behind = behind, out = wire;
+                    break;
+                }
+                ++behind;
+            }
         });
+        return out;
     }
 
-    // Goes on from a piece to the best end. frames: those of some wires, to which that of one more is added where a piece
-    // does not fit and it would.
-    End scan(std::size_t from, Frames& frames) const {
-        Evaluation now(static_cast<int>(given_.num_wires()));
+    // Goes on from a piece to the best end. What does not fit comes behind, and what is on other wires and does not come
+    // again comes first.
+    End scan(std::size_t from) const {
+        Evaluation now(static_cast<int>(given_.num_wires()), zeros_ ? ~touched_ : 0);
         End best;
-        std::vector<std::size_t> inside;
+        std::vector<std::size_t> inside, before;
         std::vector<std::vector<Axis>> left(given_.num_wires());  // axes of pieces that come behind
         Mask closed = 0, some_left = 0;
         std::size_t failed = 0;
         const std::size_t end = std::min(given_.all.size(), from + ahead);
-        const std::size_t known = frames.size();
-        for (std::size_t k = from; k < end && inside.size() < 2 * best.inside.size() + ahead_of_best; ++k) {
+        for (std::size_t k = from; k < end && inside.size() < 2 * best.pieces + ahead_of_best; ++k) {
+            if (now.work() > at_first + for_piece * inside.size()) break;
             if (gone_[k]) continue;
             const AxisPiece& piece = given_.all[k].own;
+            if (!returns_[k] && !(given_.all[k].wires() & (now.wires() | some_left | closed))) {
+                now.touch(given_.all[k].wires()), before.push_back(k);
+                continue;
+            }
             bool may = !given_.all[k].other && !(piece.wires & closed);
             each(piece.wires & some_left, [&](int wire) {
                 const auto passes = [&](const Axis& one) { return along(one, piece.axis_of(wire)) != 0; };
                 const auto& own = left[static_cast<std::size_t>(wire)];
                 may = may && std::all_of(own.begin(), own.end(), passes);
             });
-            if (may) {
-                add_wires(now, from, piece, frames);
-                may = now.act(piece);
-                if (!may && !some_left && !closed && frames.size() == known) add_frame(now, piece, frames);
-            }
+            may = may && now.act(piece, changes_first(now, k));
             if (!may) {
                 if (inside.empty()) break;
                 if (given_.all[k].other) closed |= given_.all[k].wires();
@@ -158,76 +142,52 @@ class Evaluated {
             if (inside.size() < 2) continue;
             const auto number = static_cast<double>(inside.size());
             if (number < std::max(least, best.worth / 2) * static_cast<double>(now.fewest())) continue;
-            const double worth = worth_of(now, inside.size(), best.worth);
-            if (worth > best.worth) best = {worth, inside};
+            look(now, inside.size(), best);
         }
         work_ += now.work();
+        inside.resize(best.pieces);
+        if (best.pieces) std::erase_if(before, [&](std::size_t k) { return k > inside.back(); });
+        best.inside = std::move(inside), best.before = std::move(before);
         return best;
     }
-    // How many pieces make one, 0 if they are too few or no more than some.
-    static double worth_of(const Evaluation& of, std::size_t pieces, double more_than) {
+    static void look(const Evaluation& of, std::size_t pieces, End& best) {
         const auto all = static_cast<double>(pieces);
-        const auto steps = of.steps(static_cast<std::size_t>(all / std::max(least, more_than)));
-        if (!steps) return 0;
-        const auto number = static_cast<double>(joining(*steps));
-        return number > 0 ? all / number : 2 * all;
-    }
-    // Lets a bit be along the axis of a piece that did not fit.
-    static void add_frame(const Evaluation& of, const AxisPiece& piece, Frames& frames) {
-        bool done = false;
-        each(of.without_bits(), [&](int wire) {
-            const auto same = [&](const auto& one) { return one.first == wire; };
-            if (done || std::any_of(frames.begin(), frames.end(), same)) return;
-            if (along(of.frame_of(wire), piece.axis_of(wire))) return;
-            frames.emplace_back(wire, piece.axis_of(wire)), done = true;
-        });
+        auto found = of.in_all(static_cast<std::size_t>(all / std::max(least, best.worth)));
+        if (!found) return;
+        const auto joins = [](const AxisPiece& one) { return count(one.wires) > 1; };
+        const auto number = static_cast<double>(std::count_if(found->pieces.begin(), found->pieces.end(), joins));
+        const double worth = number > 0 ? all / number : 2 * all;
+        if (all > least * number && worth > best.worth) best = {worth, pieces, {}, {}, std::move(*found)};
     }
 
     // Puts what pieces from one on do in all in place of them, if they are fewer then; returns how much was read as them.
     std::size_t take(std::size_t from) {
-        Frames frames, best_frames;
-        End best;
-        for (int k = 0; k <= most_frames; ++k) {
-            const std::size_t known = frames.size();
-            const Frames now = frames;
-            End found = scan(from, frames);
-            if (found.worth > best.worth) best = std::move(found), best_frames = now;
-            if (frames.size() == known) break;
-        }
-        if (best.inside.empty()) return 0;
-        Evaluation all(static_cast<int>(given_.num_wires()));
+        End best = scan(from);
+        if (!best.pieces) return 0;
         std::size_t parts = 0;
-        for (const std::size_t k : best.inside) {
-            add_wires(all, from, given_.all[k].own, best_frames);
-            all.act(given_.all[k].own);
-            parts += given_.all[k].own.parts;
-        }
-        looked_at_ += best.inside.size();
-        for (const std::size_t k : best.inside) gone_[k] = true;
-        put(all, from, parts);
+        for (const std::size_t k : best.inside) parts += given_.all[k].own.parts, gone_[k] = true;
+        for (const std::size_t k : best.before) keep(k);
+        put(best.all, from, parts);
         return parts;
     }
-    void put(const Evaluation& of, std::size_t from, std::size_t parts) {
-        const auto steps = of.steps();
+    void put(InAll& all, std::size_t from, std::size_t parts) {
         std::vector<Matrix2> turns(given_.num_wires(), identity2);  // behind what is put
         const std::size_t first = done_.size();
-        given_.phase += of.phase();
-        for (const BitStep& step : *steps) {
-            AxisPiece piece{step.wires(), {}, step.angle};
-            const auto axis = [&](int wire) {
-                const bool value = step.values >> wire & 1;
-                return wire == step.target ? step.axis : value ? of.frame_of(wire) : -of.frame_of(wire);
-            };
+        given_.phase += all.phase;
+        for (AxisPiece& piece : all.pieces) {
             if (count(piece.wires) < 2) {
-                if (!piece.wires) given_.phase += step.angle;
+                if (!piece.wires) given_.phase += piece.angle;
                 each(piece.wires, [&](int wire) {
                     Matrix2& own = turns[static_cast<std::size_t>(wire)];
-                    own = phase_about(axis(wire), step.angle) * own;
+                    own = phase_about(piece.axes[0], piece.angle) * own;
                 });
                 continue;
             }
-            each(piece.wires,
-                 [&](int wire) { piece.axes.push_back(pulled(axis(wire), turns[static_cast<std::size_t>(wire)])); });
+            std::size_t place = 0;
+            each(piece.wires, [&](int wire) {
+                Axis& axis = piece.axes[place++];
+                axis = pulled(axis, turns[static_cast<std::size_t>(wire)]);
+            });
             touched_ |= piece.wires;
             done_.push_back({std::move(piece)});
         }
@@ -246,28 +206,20 @@ class Evaluated {
     std::vector<bool> gone_, returns_;
     std::vector<std::vector<std::size_t>> on_wire_;
     std::vector<AxisPieces::Item> done_;
-    Mask touched_ = 0;            // wires of what is done
-    std::size_t looked_at_ = 0;  // pieces that are done
+    Mask touched_ = 0;  // wires of what is done
 };
-
-// How many phases there are.
-std::size_t number_of(const Pieces& of) {
-    const auto joins = [](const Piece& one) { return one.joins(); };
-    return static_cast<std::size_t>(std::count_if(of.all.begin(), of.all.end(), joins));
-}
 
 }  // namespace
 
 Pieces evaluated(Pieces given, bool zeros, std::size_t within, std::size_t& work, std::size_t& found) {
+    constexpr int any = 64;  // wires on which pieces may lie together
     Pieces ordered = given;
-    ordered.all = near_each_other(std::move(ordered.all), static_cast<int>(given.carried().size()), most_wires);
+    ordered.all = near_each_other(std::move(ordered.all), static_cast<int>(given.carried().size()), any);
     Evaluated all(ordered, zeros, within, work);
     const std::size_t now = all.run();
     if (!now) return given;
-    Pieces out = all.result();
-    if (number_of(out) * least_of_all > number_of(given)) return given;
     found += now;
-    return out;
+    return all.result();
 }
 
 }  // namespace qx::form

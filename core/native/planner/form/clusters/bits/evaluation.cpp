@@ -21,64 +21,83 @@ void of_products(std::vector<Value>& by) {
 
 }  // namespace
 
-void Evaluation::add_wire(int wire, const Axis& z, std::optional<bool> fixed) {
-    Wire& own = wires_[static_cast<std::size_t>(wire)];
-    own.z = z, own.frame = to_z(z);
-    own.x = pulled({1, 0, 0}, own.frame);
-    own.bit = own.begins = !fixed ? Polynomial(unit(wire)) : *fixed ? Polynomial(0) : Polynomial();
-    known_ |= unit(wire);
+// Returns the bit with which a wire begins, along an axis: one of its own, but where that is known.
+Polynomial Evaluation::beginning(int wire, const Axis& z) const {
+    const int sign = zeros_ >> wire & 1 ? along(z, {0, 0, 1}) : 0;
+    return !sign ? Polynomial(unit(wire)) : sign < 0 ? Polynomial(0) : Polynomial();
 }
 
-// Returns the bit of a wire along an axis, behind the turns that wait. fits: whether it takes few enough terms.
+// Lets the bit of a wire be along an axis as it is now, which is the same for all turns that wait but for signs.
+void Evaluation::add_frame(int wire, const Axis& along) {
+    Wire& own = wires_[static_cast<std::size_t>(wire)];
+    own.z = pulled(along, own.turns[0]), own.frame = to_z(own.z);
+    own.x = pulled({1, 0, 0}, own.frame);
+    own.bit = own.begins = beginning(wire, own.z);
+    with_frames_ |= unit(wire);
+    settle(wire);
+}
+
+// Returns the bit of a wire along an axis, behind the turns that wait; of one without a frame, as if it had that. fits:
+// whether it takes few enough terms.
 std::optional<Polynomial> Evaluation::bit_along(int wire, const Axis& axis, bool& fits) const {
     const Wire& own = wires_[static_cast<std::size_t>(wire)];
+    const Axis z = has_frame(wire) ? own.z : pulled(axis, own.turns[0]);
+    const Polynomial bit = has_frame(wire) ? own.bit : beginning(wire, z);
     if (own.conditions.empty() && is_same(own.turns[0], identity2)) {
-        const int sign = along(axis, own.z);
+        const int sign = along(axis, z);
         if (!sign) return {};
-        return sign > 0 ? own.bit : own.bit ^ Polynomial(0);
+        return sign > 0 ? bit : bit ^ Polynomial(0);
     }
     Values flips;
     for (const Matrix2& turn : own.turns) {
-        const int sign = along(pulled(axis, turn), own.z);
+        const int sign = along(pulled(axis, turn), z);
         if (!sign) return {};
         flips.push_back(sign < 0);
     }
     const std::optional<Polynomial> more = polynomial_of(own, flips);
     fits = fits && more;
-    return more ? own.bit ^ *more : own.bit;
+    return more ? bit ^ *more : bit;
 }
 
-bool Evaluation::act(const AxisPiece& piece) {
+bool Evaluation::act(const AxisPiece& piece, int open) {
     Polynomial where = piece.is_parity ? Polynomial() : Polynomial(0);
     bool fits = true;
-    int target = -1;
-    without_bits_ = 0;
+    Mask without = 0;  // wires that have no bit along the piece's axes
+    std::vector<std::pair<int, Polynomial>> bits;
     each(piece.wires, [&](int wire) {
-        const std::optional<Polynomial> bit = bit_along(wire, piece.axis_of(wire), fits);
-        work_ += where.size() + (bit ? bit->size() : wires_[static_cast<std::size_t>(wire)].turns.size());
-        if (!bit) {
-            without_bits_ |= unit(wire), target = wire;
-        } else if (piece.is_parity) {
-            where ^= *bit;
-        } else if (fits) {
-            const std::optional<Polynomial> both = product(where, *bit);
-            fits = both.has_value();
-            if (both) where = *both;
-        }
+        std::optional<Polynomial> bit = bit_along(wire, piece.axis_of(wire), fits);
+        work_ += bit ? bit->size() : wires_[static_cast<std::size_t>(wire)].turns.size();
+        if (!bit) without |= unit(wire);
+        else bits.emplace_back(wire, std::move(*bit));
     });
-    if (!fits || where.size() > Polynomial::most_terms || count(without_bits_) > 1) return false;
-    if (target < 0) {
+    if (!without && open >= 0 && !has_frame(open)) without = unit(open);
+    for (const auto& [wire, bit] : bits) {
+        if (without >> wire & 1 || !fits) continue;
+        work_ += where.size();
+        if (piece.is_parity) {
+            where ^= bit;
+        } else {
+            std::optional<Polynomial> both = product(where, bit);
+            fits = both.has_value();
+            if (both) where = std::move(*both);
+        }
+    }
+    if (!fits || where.size() > Polynomial::most_terms || count(without) > 1) return false;
+    each(piece.wires & ~with_frames_ & ~without, [&](int wire) { add_frame(wire, piece.axis_of(wire)); });
+    known_ |= piece.wires;
+    if (!without) {
         if (piece.is_parity) phases_.all -= piece.angle / 2;
         phases_.add(where, piece.angle);
         return true;
     }
+    const int target = lowest(without);
     const Axis& axis = piece.axis_of(target);
     Matrix2 if_one = phase_about(axis, piece.angle), if_zero = identity2;
     if (piece.is_parity) {
         for (Complex& one : if_one) one *= std::polar(1.0, -piece.angle / 2);
         if_zero = if_one, if_one = adjoint(if_one);
     }
-    return turn_where(target, where, if_one, if_zero);
+    return turn_where(target, where, if_one, if_zero) || (target == open && !has_frame(open) && act(piece, -1));
 }
 
 // Finds a condition as a sum of others, or as a product of two, by its values for each of theirs.
@@ -136,20 +155,26 @@ bool Evaluation::turn_where(int wire, const Polynomial& where, const Matrix2& if
     }
     for (std::size_t k = 0; k < own.turns.size(); ++k) own.turns[k] = ((*condition)[k] ? if_one : if_zero) * own.turns[k];
     work_ += 4 * own.turns.size();
-    if (settle(own)) return true;
+    if (settle(wire)) return true;
     own = before;
     return false;
 }
 
-// Makes a flip of a bit, and phases, of the turns that wait, if they are these for each value of the conditions. Returns
-// false where that takes too many terms.
-bool Evaluation::settle(Wire& own) {
+// Makes a flip of a bit, and phases, of the turns that wait, if they are these for each value of the conditions but for a
+// turn that is the same for all. Without a frame they have to be phases of all. Returns false where that takes too many
+// terms.
+bool Evaluation::settle(int wire) {
+    Wire& own = wires_[static_cast<std::size_t>(wire)];
+    if (own.conditions.empty()) return true;
+    written_[static_cast<std::size_t>(wire)].is_known = false;
+    const Matrix2 to_frame = has_frame(wire) ? own.frame : identity2, same = own.turns[0];
     Values flips;
     std::vector<double> zero, one;  // phases where the bit is 0, and where it is 1
     for (const Matrix2& turn : own.turns) {
-        const Matrix2 in_frame = own.frame * turn * adjoint(own.frame);
+        const Matrix2 in_frame = to_frame * adjoint(same) * turn * adjoint(to_frame);
         const bool is_diagonal = is_none(in_frame[1]) && is_none(in_frame[2]);
         if (!is_diagonal && !(is_none(in_frame[0]) && is_none(in_frame[3]))) return true;
+        if (!has_frame(wire) && (!is_diagonal || !is_none(in_frame[0] - in_frame[3]))) return true;
         flips.push_back(!is_diagonal);
         zero.push_back(std::arg(in_frame[is_diagonal ? 0 : 2])), one.push_back(std::arg(in_frame[is_diagonal ? 3 : 1]));
     }
@@ -168,7 +193,7 @@ bool Evaluation::settle(Wire& own) {
     }
     for (const auto& [where, angle] : found) phases_.add(where, angle), work_ += where.size();
     own.bit ^= *flip;
-    own.conditions.clear(), own.turns.assign(1, identity2);
+    own.conditions.clear(), own.turns.assign(1, same);
     return true;
 }
 

@@ -24,24 +24,29 @@ struct BitStep {
 // How many steps are on several wires.
 std::size_t joining(const std::vector<BitStep>& steps);
 
+// What pieces do in all: others, and a phase of all states.
+struct InAll {
+    std::vector<AxisPiece> pieces{};
+    double phase = 0;
+};
+
 class Evaluation {
   public:
-    explicit Evaluation(int wires) : wires_(static_cast<std::size_t>(wires)), written_(wires_.size()) {}
+    // zeros: wires that are 0 at the beginning.
+    Evaluation(int wires, Mask zeros) : wires_(static_cast<std::size_t>(wires)), written_(wires_.size()), zeros_(zeros) {}
 
+    Mask with_frames() const { return with_frames_; }
     Mask wires() const { return known_; }
-    const Axis& frame_of(int wire) const { return wires_[static_cast<std::size_t>(wire)].z; }
-    // Adds a wire, with the axis of its bit. fixed: its value at the beginning, if that is known.
-    void add_wire(int wire, const Axis& z, std::optional<bool> fixed);
-    // Lets a piece act on wires that are there. If it is not diagonal in the bits of two wires, or takes too many terms,
-    // nothing has changed, and it returns false.
-    bool act(const AxisPiece& piece);
-    // Wires of the piece that was last that have no bit along its axes.
-    Mask without_bits() const { return without_bits_; }
+    // Lets something else act before all, on wires that are not there yet.
+    void touch(Mask wires) { zeros_ &= ~wires; }
+    // Lets a piece act. open: a wire that stays without a frame, if it has none and may. If the piece is not diagonal in the
+    // bits of two wires, or takes too many terms, nothing has changed, and it returns false.
+    bool act(const AxisPiece& piece, int open);
     // Returns how many steps it takes at least.
     std::size_t fewest() const;
-    // Returns what it all is, as few steps; none where that is not found, or more than so many steps are on several wires.
-    std::optional<std::vector<BitStep>> steps(std::size_t most = ~std::size_t{0}) const;
-    double phase() const { return phases_.all; }
+    // Returns what it all is, as few pieces one behind the other, those of single wires, too; none where that is not found,
+    // or more than so many are on several wires.
+    std::optional<InAll> in_all(std::size_t most = ~std::size_t{0}) const;
     // How many terms have been looked at.
     std::size_t work() const { return work_ + phases_.work(); }
 
@@ -61,21 +66,26 @@ class Evaluation {
     };
     using Values = std::vector<bool>;
 
+    bool has_frame(int wire) const { return (with_frames_ >> wire & 1) != 0; }
+    Polynomial beginning(int wire, const Axis& z) const;
+    void add_frame(int wire, const Axis& along);
     std::optional<Polynomial> bit_along(int wire, const Axis& axis, bool& fits) const;
     static std::optional<Values> condition_among(const Wire& of, const Polynomial& where);
     static std::optional<Polynomial> polynomial_of(const Wire& of, const Values& values);
     bool turn_where(int wire, const Polynomial& where, const Matrix2& if_one, const Matrix2& if_zero);
-    bool settle(Wire& own);
+    bool settle(int wire);
     bool write_flips(std::vector<Polynomial>& bits, std::vector<std::vector<Polynomial>>& conditions,
                      std::vector<BitStep>& to) const;
     bool write_all_turns(const std::vector<std::vector<Polynomial>>& conditions, std::size_t most,
                          std::vector<BitStep>& to) const;
     const Written& written(int wire, const std::vector<Polynomial>& conditions) const;
+    std::optional<std::vector<BitStep>> steps(std::size_t most) const;
+    void add_last_frames();
     static bool write_turns(const Wire& of, int wire, std::vector<BitStep>& to);
 
     std::vector<Wire> wires_;
     mutable std::vector<Written> written_;  // of each wire, what was last written
-    Mask known_ = 0, without_bits_ = 0;
+    Mask zeros_, known_ = 0, with_frames_ = 0;
     BitPhases phases_;
     mutable std::size_t work_ = 0;
 };

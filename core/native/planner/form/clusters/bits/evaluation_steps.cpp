@@ -157,6 +157,18 @@ std::size_t joining(const std::vector<BitStep>& steps) {
     return static_cast<std::size_t>(std::count_if(steps.begin(), steps.end(), joins));
 }
 
+// Gives wires without a frame one in which the first turn that waits is a phase: where all are about its axis, they are
+// phases of bits.
+void Evaluation::add_last_frames() {
+    each(known_ & ~with_frames_, [&](int wire) {
+        const Wire& own = wires_[static_cast<std::size_t>(wire)];
+        const Matrix2 same = own.turns[0];
+        for (const Matrix2& turn : own.turns)
+            if (const AxisPhase apart = axis_phase(turn * adjoint(same)); std::fabs(apart.angle) > rounding)
+                return add_frame(wire, apart.axis);
+    });
+}
+
 std::optional<std::vector<BitStep>> Evaluation::steps(std::size_t most) const {
     const std::optional<std::vector<JointPhase>>& phases = phases_.joint();
     if (!phases) return {};
@@ -170,6 +182,24 @@ std::optional<std::vector<BitStep>> Evaluation::steps(std::size_t most) const {
     std::vector<std::vector<Polynomial>> conditions;
     for (const Wire& own : wires_) bits.push_back(own.bit), conditions.push_back(own.conditions);
     if (!write_flips(bits, conditions, out) || !write_all_turns(conditions, most, out) || joining(out) > most) return {};
+    return out;
+}
+
+std::optional<InAll> Evaluation::in_all(std::size_t most) const {
+    Evaluation all = *this;
+    all.add_last_frames();
+    const auto steps = all.steps(most);
+    work_ += all.work_ + all.phases_.work() - work_ - phases_.work();
+    if (!steps) return {};
+    InAll out{{}, all.phases_.all};
+    for (const BitStep& step : *steps) {
+        AxisPiece piece{step.wires(), {}, step.angle};
+        each(piece.wires, [&](int wire) {
+            const Axis& z = all.wires_[static_cast<std::size_t>(wire)].z;
+            piece.axes.push_back(wire == step.target ? step.axis : step.values >> wire & 1 ? z : -z);
+        });
+        out.pieces.push_back(std::move(piece));
+    }
     return out;
 }
 
