@@ -264,3 +264,19 @@ def test_drawn_gates_on_few_wires_are_what_is_written(drawn: list[tuple[str, int
             gates.append(Gate(name, wires[:number], angles))
     with thresholds.instead(clustered_percent=0):
         clusters(transpiled(gates, 6, BASES[way % len(BASES)], way % 2), zeros=zeros)
+
+
+@pytest.mark.parametrize("seed", range(120))
+def test_what_is_known_of_wires_that_begin_as_1(seed: int) -> None:
+    """Phases lose wires that are 1, those of rotations about two wires too, whatever a transpiler has made of X."""
+    rng, gates = np.random.default_rng(seed), list[Gate]()
+    for wire in range(6):
+        if (way := rng.random()) < 0.8:
+            gates.append(Gate("x", (wire,)) if way < 0.5 else Gate("ry", (wire,), (float(rng.uniform(0, 3)),)))
+    for _ in range(12):
+        name = str(rng.choice(["rzz", "rzz", "ccx", "rx", "cx"]))
+        wires = tuple(rng.permutation(6)[: {"ccx": 3, "rx": 1}.get(name, 2)].tolist())
+        gates.append(Gate(name, wires, (float(rng.uniform(0, 3)),) if name in ("rzz", "rx") else ()))
+    basis = (("rx", "ry", "rz", "rzz"), ("u", "rzz", "cz"))[seed % 2]
+    with thresholds.instead(clustered_percent=0, clustered_entries=0):
+        clusters(transpiled(gates, 6, basis, seed // 2 % 2), zeros=True)
