@@ -126,7 +126,7 @@ FAULTS = [
     Fault("a constant that is not filled", unfilled_constant, ("qiskit-state", "cirq-state"), "qiskit"),
     Fault("a tolerance that grows with the angle", growing_tolerance, ("state",), seed=893),
     Fault("signs lost in bulk", half_of_the_turns, ("qiskit-state",), "qiskit"),
-    Fault("the second piece of a sweep", wrong_second_piece, ("bindings",)),
+    Fault("the second piece of a sweep", wrong_second_piece, ("bindings",), seed=127),
     Fault("a lost group of choices", lost_group, ("machine",), seed=1712),
 ]
 
