@@ -16,6 +16,7 @@ from qsim_ex import reference, thresholds
 from qsim_ex.circuit.builder import CircuitBuilder
 from qsim_ex.circuit.circuit import Circuit
 from qsim_ex.circuit.ops import Op
+from qsim_ex.planning.written import out
 from qsim_ex.planning.written.out import Manner, WritingLimits, written_out
 from tools.golden_counts import FAMILIES
 
@@ -176,3 +177,22 @@ def test_the_benchmark_prices_both() -> None:
     """A row has a prediction for the circuit and one for what is written of it, in each basis."""
     assert list(row("ghz", 8, ["cz"])) == [text for text in row("ghz", 8, ["cz"]) if " → " in text]
     assert next(row("three_wires", 8, [])).endswith("blocks")
+
+
+def test_parts_whose_making_was_ended_are_made_when_they_are_asked_for_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ctrl-C, or a run that is cancelled, while objects are made of what was read leaves nothing that is freed."""
+    circuit = CircuitBuilder(3).gate("h", [0]).gate("rzz", [0, 1], 0.3).gate("rx", [1], 0.4).gate("cx", [1, 2]).build()
+    wanted, ended = written_out(circuit), written_out(circuit)
+    assert wanted
+    assert ended
+    calls = iter([None, KeyboardInterrupt])
+
+    def check() -> None:
+        if (error := next(calls, None)) is not None:
+            raise error
+
+    monkeypatch.setattr(out, "check_cancelled", check)
+    with pytest.raises(KeyboardInterrupt):
+        _ = ended.structure
+    assert ended.structure == wanted.structure
+    assert np.array_equal(ended.numbers(circuit.operands), wanted.numbers(circuit.operands))

@@ -19,13 +19,13 @@ from numpy.typing import NDArray
 from qsim_ex.circuit.circuit import Circuit
 from qsim_ex.circuit.ops import Op
 from qsim_ex.circuit.structure import Structure, structure_of
-from qsim_ex.native.library import address, check_cancelled, function
+from qsim_ex.native.library import check_cancelled
 from qsim_ex.planning.form import TOLERANCE, UNBOUNDED, FormInMaking, begun
-from qsim_ex.planning.written.matrices import MATRIX, WrittenMatrices
+from qsim_ex.planning.written.matrices import MATRIX
 from qsim_ex.planning.written.numbers import Combinations, Complex, WrittenNumbers
 from qsim_ex.planning.written.rotations import RotationEntries
 from qsim_ex.planning.written.structure import ROTATION, DistinctGates, constants, structure_of_gates
-from qsim_ex.planning.written.writer import Writer, WrittenParts, phases
+from qsim_ex.planning.written.writer import GateRows, Writer, WrittenParts
 
 Integers = NDArray[np.int64]
 
@@ -215,7 +215,8 @@ class _Gates:
     def _written(self, writer: Writer, manner: Manner) -> WrittenCircuit:
         made = cast(FormInMaking, writer.made)
         rotations = 0 if made is self._read_only else made.counts()[0]
-        return WrittenCircuit(writer.count, rotations, manner, self.again, partial(self._read, writer), self._let_go)
+        parts = partial(self._parts, writer, [])
+        return WrittenCircuit(writer.count, rotations, manner, self.again, parts, self._let_go)
 
     def _let_go(self, _: Manner) -> None:
         self.form = None
@@ -224,20 +225,19 @@ class _Gates:
         made = begun(self._given, self._tolerance, most, self._zeros, only_read=only_read)
         return made if made.run() and not made.counts()[1] else None
 
-    def _read(self, writing: Writer) -> WrittenParts:
-        """Return what a writer has written."""
+    def _parts(self, writer: Writer, read: list[GateRows]) -> WrittenParts:
+        """Return what a writer has written; what was read of it is kept until objects are made, which may be ended."""
         check_cancelled()
-        writer, made, count = writing.handle, cast(FormInMaking, writing.made), writing.count()
-        gates, angles = writing.gates()
-        multiples = int(function("writer_multiples")(writer))
-        places, by = np.empty((multiples, 2), dtype=np.int64), np.empty(multiples)
-        function("writer_write_multiples")(writer, address(places), address(by))
-        last, conditions = int(function("writer_last")(writer)), writing.conditions()
-        matrices = WrittenMatrices.of(gates, writing.entries(), conditions, len(constants()))
-        varying, num_wires = phases(made), made.num_wires
-        del made
-        writing.free()  # before objects are made of what was read
-        varies = np.zeros(count + 1, dtype=np.bool_)
+        if not read:
+            read.append(GateRows.of(writer))
+        writer.free()  # before objects are made of what was read
+        found = self._made_of(read[0])
+        read.clear()
+        return found
+
+    def _made_of(self, read: GateRows) -> WrittenParts:
+        gates, angles, places, by, conditions, matrices, varying, num_wires, last = read
+        angles, varies = angles.copy(), np.zeros(len(angles), dtype=np.bool_)
         varies[places[:, 0]] = True
         eighths = _eighths(gates, angles[:-1], varies[:-1])
         alone = np.append((gates[:, 0] == ROTATION) & (gates[:, 2] == 0), False)  # diagonal: phases, and a global one

@@ -14,9 +14,10 @@ from qsim_ex.circuit.structure import Structure
 from qsim_ex.native.library import address, function
 from qsim_ex.planning.form import FormInMaking
 from qsim_ex.planning.planner import worked
+from qsim_ex.planning.written.matrices import WrittenMatrices
 from qsim_ex.planning.written.numbers import Combinations, WrittenNumbers
 from qsim_ex.planning.written.rotations import Condition
-from qsim_ex.planning.written.structure import ROTATION
+from qsim_ex.planning.written.structure import ROTATION, constants
 from qsim_ex.steps.layout import CX_RATIO
 
 Integers = NDArray[np.int64]
@@ -62,6 +63,17 @@ class Writer:
         gates, angles = np.empty((self.count(), 4), dtype=np.int64), np.empty(self._count + 1)
         function("writer_write")(self.handle, address(gates), address(angles))
         return gates, angles
+
+    def multiples(self) -> tuple[Integers, NDArray[np.float64]]:
+        """Return of which phase each angle that varies has what multiple: rows of both, and the multiples."""
+        count = int(function("writer_multiples")(self.handle))
+        places, by = np.empty((count, 2), dtype=np.int64), np.empty(count)
+        function("writer_write_multiples")(self.handle, address(places), address(by))
+        return places, by
+
+    def last(self) -> int:
+        """Return where the gates begin that are the Clifford operator at the end."""
+        return int(function("writer_last")(self.handle))
 
     def operations(self) -> int:
         """Return how many operations gates are, about: one without an angle is one on each wire of its mask."""
@@ -113,3 +125,31 @@ def _phases(made: FormInMaking) -> _Phases:
     shares = np.where(first, -1, of + num_phases * conjugate)
     entries = Combinations.of(np.cumsum(first) - 1, shares, by[num_inputs:])
     return entry[first], Combinations.of(phase, place, by[:num_inputs]), entries
+
+
+class GateRows(NamedTuple):
+    """What is read of a writer.
+
+    gates, angles: see `Writer.gates`. places, by: see `Writer.multiples`. varying: see `phases`. last: see
+    `Writer.last`.
+    """
+
+    gates: Integers
+    angles: NDArray[np.float64]
+    places: Integers
+    by: NDArray[np.float64]
+    conditions: list[Condition]
+    matrices: WrittenMatrices
+    varying: tuple[Integers, Combinations, Combinations]
+    num_wires: int
+    last: int
+
+    @classmethod
+    def of(cls, writer: Writer) -> GateRows:
+        """Read a writer that is not freed."""
+        made = cast(FormInMaking, writer.made)
+        gates, angles = writer.gates()
+        places, by = writer.multiples()
+        conditions = writer.conditions()
+        matrices = WrittenMatrices.of(gates, writer.entries(), conditions, len(constants()))
+        return cls(gates, angles, places, by, conditions, matrices, phases(made), made.num_wires, writer.last())
