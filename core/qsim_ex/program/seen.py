@@ -50,7 +50,9 @@ def seen(structure: Structure, *, whole: bool) -> Structure:
     ends, left, first, acted = _Ends(structure, whole), list[Instruction](), end, structure.acted
     while first and every[first - 1].unitary and ends.turned != ends.every:
         first -= 1
-        if 0 != acted[first] & ends.turned == acted[first] or ends.sees(every[first], acted[first]):
+        wires = acted[first]
+        known = wires and not wires & ~ends.turned  # a gate on turned wires alone is seen, and changes nothing else
+        if known or ends.sees(every[first], wires):
             left.append(every[first])
     if first + len(left) == end:
         return structure
