@@ -228,7 +228,7 @@ def test_a_first_run_takes_clusters(hold: Hold, monkeypatch: pytest.MonkeyPatch)
     ):
         tried.tried.cache_clear()
         limits = {"planned_microseconds": planned, "clustered_entries": entries, "clustered_microseconds": least}
-        hold(**{**EAGER, **limits, "gates_of_a_rotation": 0, "written_rotations": 0})
+        hold(**{**EAGER, **limits, "rotations_of_a_gate": 0, "written_rotations": 0})
         of_manners(Times(1e-3, 1e-3), times, monkeypatch)
         assert manner_of(OfHypotheticalGpu(made, threads=1)) is taken
 
@@ -260,7 +260,7 @@ def test_clusters_are_planned_in_place_of_as_many_gates(
 ) -> None:
     """What stands between gates is not planned where clusters are no more; where they are more, both are."""
     made = transpiled(FAMILIES["walk"](FEW_WIRES), FEW_WIRES, CZ, 1)
-    limits = {"planned_microseconds": 1, "clustered_entries": MANY, "gates_of_a_rotation": 0, "written_rotations": 0}
+    limits = {"planned_microseconds": 1, "clustered_entries": MANY, "rotations_of_a_gate": 0, "written_rotations": 0}
     hold(**EAGER | limits)
     times = {Manner.BETWEEN: Times(5e-4, 5e-4), Manner.CLUSTERS: Times(1e-4, 1e-4)}
     of_manners(Times(1e-3, 1e-3), times, monkeypatch)
@@ -321,7 +321,7 @@ def test_a_state_that_grows_is_not_written_of_more_rotations_than_are_few(
         return write(of, manner, limits)
 
     monkeypatch.setattr(_Gates, "_writer", told)
-    rotations = {"gates_of_a_rotation": 0, "written_rotations": 0}
+    rotations = {"rotations_of_a_gate": 0, "written_rotations": 0}
     hold(**EAGER | rotations | {"planned_microseconds": planned}, whole_percent=0)
     of_manners(Times(1e-3, 1e-3), {Manner.BETWEEN: Times(1e-4, 1e-4)}, monkeypatch)
     assert manner_of(OfHypotheticalGpu(made, threads=1)) is Manner.BETWEEN

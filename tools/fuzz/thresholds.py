@@ -54,7 +54,7 @@ DRAWN: Mapping[str, tuple[int, ...]] = {
     "far_fewer": (1, 1 << 30),
     "many_more": (0, 1 << 30),
     "stretch_gates": (0, 2, 5),
-    "gates_of_a_rotation": (0, 1),
+    "rotations_of_a_gate": (0, 1),
     "written_rotations": (0, 2),
     "written_bindings": (1, 2),
     "coefficients_at_once": (1, 3),
@@ -216,7 +216,7 @@ WRITTEN = {
     "planned_microseconds": 0,
     "between_microseconds": 0,
     "gate_nanoseconds": 0,
-    "gates_of_a_rotation": 0,
+    "rotations_of_a_gate": 0,
     "stretch_gates": 2,
 }
 """Those with which what is written out of a form runs in place of its circuit."""
@@ -231,7 +231,7 @@ BETWEEN = WRITTEN | {
     "clustered_microseconds": 0,
     "written_percent": 100,
     "change_microseconds": 1 << 30,
-    "gates_of_a_rotation": 1,
+    "rotations_of_a_gate": 1,
 }
 """Those with which a first run looks at what is written between gates, and for clusters, and may give it up."""
 

@@ -34,9 +34,9 @@ KINDS = (True, False)
 """What is written soon: the form, if it has so few rotations that it is planned sooner than its circuit; if not, what
 stands between gates. Each is kept by itself, so that a later run finds what the first one asked for."""
 
-_READ = 6
-"""The most rotations that as many gates are as a form has one for (`gates_of_a_rotation`), if what stands between gates
-is written of them. A turn and CX are three each, and a dense matrix on two wires is 15."""
+_READ = 3
+"""The most rotations that a gate is in the mean, if what stands between gates is written of them. A turn is three, CX is
+three, and a dense matrix on two wires is 15."""
 
 
 def candidates(
@@ -85,9 +85,9 @@ def numbers_of(written: WrittenCircuit, bound: Bindings, begin: int, end: int) -
 def most_rotations(structure: Structure) -> int:
     """Return the most rotations of a form that is written at all."""
     now = thresholds.now
-    if not now.gates_of_a_rotation:
+    if not now.rotations_of_a_gate:
         return UNBOUNDED
-    return min((gates_of(structure) + 2 * structure.num_qubits) // now.gates_of_a_rotation, now.written_rotations)
+    return min((gates_of(structure) + 2 * structure.num_qubits) * now.rotations_of_a_gate, now.written_rotations)
 
 
 @lru_cache(maxsize=1024)
@@ -137,8 +137,8 @@ def written_between(structure: Structure, given: Circuit, *, zeros: bool) -> Wri
 
     If those look like matrices on three wires that were taken apart, these are what is returned.
     """
-    dense = thresholds.now.gates_of_a_rotation
-    limits = WritingLimits(most_rotations(structure), read=_READ * gates_of(structure) // dense if dense else UNBOUNDED)
+    read = _READ * gates_of(structure) if thresholds.now.rotations_of_a_gate else UNBOUNDED
+    limits = WritingLimits(most_rotations(structure), read=read)
     of_matrices = taken_apart(structure, gates_of(structure)) is TakenApart.MATRICES
     blocks = write(given, limits=limits, manner=Manner.CLUSTERS, zeros=zeros) if of_matrices else None
     return blocks or write(given, limits=limits, manner=Manner.BETWEEN, zeros=zeros)

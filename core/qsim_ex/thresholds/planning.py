@@ -32,7 +32,7 @@ class OfPlanning:
         185 circuits in the bases of machines with as few between their gates four took 1.02 to 1.4 of the time of
         planning both and running the faster, and all 0.64 in the geometric mean (28 wires, one H200, predicted).
     many_more: how many times as many gates as the circuit has promise nothing, in any manner.
-    gates_of_a_rotation: the fewest gates for each rotation of a form but one a wire, since plans of dense circuits are
+    rotations_of_a_gate: the most rotations of a form for each gate and two a wire, since plans of dense circuits are
         good; 0: any. written_rotations: the most rotations. written_bindings: the most bindings of a matrix compared.
         stretch_gates: the fewest gates between what is random, saved or conditional that are written.
     """
@@ -64,6 +64,6 @@ class OfPlanning:
     far_fewer: int = 4
     many_more: int = 3
     stretch_gates: int = 16
-    gates_of_a_rotation: int = 2
+    rotations_of_a_gate: int = 2
     written_rotations: int = 4096
     written_bindings: int = 4
