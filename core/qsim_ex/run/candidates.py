@@ -35,8 +35,8 @@ KINDS = (True, False)
 stands between gates. Each is kept by itself, so that a later run finds what the first one asked for."""
 
 _READ = 3
-"""The most rotations that a gate is in the mean, if what stands between gates is written of them. A turn is three, CX is
-three, and a dense matrix on two wires is 15."""
+"""The most rotations that a gate is in the mean, if what stands between gates is written of them. A turn is three,
+CX is three, and a dense matrix on two wires is 15."""
 
 
 def candidates(
