@@ -69,7 +69,7 @@ def test_what_joins_all_wires_is_not_separated_the_long_way_either(narrow: int, 
             circuit = random_noisy(3 + seed % 3, 4 + seed // 4, seed, _kinds(seed))
             found = separation_of(circuit.structure, observed)
             separate = _Separator(circuit.structure, observed, ())
-            assert (found is None) == (separate.separation("apart") is None)
+            assert (found is None) == (separate.separation() is None)
             seen += found is None
     assert 10 < seen < 110
 

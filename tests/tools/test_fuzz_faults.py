@@ -27,7 +27,7 @@ from qsim_ex.placement.batch import Batch
 from qsim_ex.placement.exchange.links import Links
 from qsim_ex.planning.written.numbers import Combinations, Complex, Numbers, WrittenNumbers
 from qsim_ex.program import choices as engine_choices
-from qsim_ex.program import divide, division, live, parts, separate
+from qsim_ex.program import divide, division, gates, live, parts, separate, simplified
 from qsim_ex.program.flow_block import FlowBlock
 from qsim_ex.program.simplified import Simplifier
 from qsim_ex.run import saved_values
@@ -291,11 +291,12 @@ def unweighted_save(patch: pytest.MonkeyPatch) -> None:
 def dropped_open_control(patch: pytest.MonkeyPatch) -> None:
     """An operation that an idle wire controls with 0 is dropped, as if it were controlled with 1."""
 
-    def wrong(right: Any, self: Any, op: Any) -> Any:
-        return (None, None) if op.when.mask & ~(self._alive | mask_of(op.mixes)) else right(self, op)
+    def wrong(mixes: Any, reads: Any, when: Any, alive: int) -> Any:
+        return None if when.mask & ~(alive | mask_of(mixes)) else gates.left_of.__wrapped__(mixes, reads, when, alive)
 
     separated_anew(patch)
-    method(patch, Simplifier, "_simplified", wrong)
+    for module in gates, simplified:
+        patch.setattr(module, "left_of", wrong)
 
 
 def stale_bit(patch: pytest.MonkeyPatch) -> None:

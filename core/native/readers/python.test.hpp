@@ -64,6 +64,7 @@ inline Heap::Heap() {
         *size = static_cast<Int>(of->text.size());
         return of->text.c_str();
     };
+    call.bytes = [](Object* of) { return of->text.data(); };
     call.bytes_size = [](Object* of) { return static_cast<Int>(of->text.size()); };
     call.error = [] { return raised ? &exception : nullptr; };
     call.clear = [] { raised = false; };

@@ -8,8 +8,8 @@ wires and random streams.
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Callable, Iterable
-from functools import cached_property, lru_cache
+from collections.abc import Iterable
+from functools import cached_property
 from itertools import accumulate
 from typing import NamedTuple
 from weakref import WeakValueDictionary
@@ -41,7 +41,8 @@ class Structure:
     @cached_property
     def kinds(self) -> frozenset[type]:
         """The classes of the instructions."""
-        return _OPS if function("structure_alike")(self.instructions, Op) else frozenset(map(type, self.instructions))
+        alike = function("structure_alike")(self.instructions, Op)
+        return frozenset({Op} if alike else map(type, self.instructions))
 
     @cached_property
     def num_gates(self) -> int:
@@ -134,6 +135,13 @@ class Structure:
         """The place after the last instruction that is no measurement."""
         return _gates_end(self.instructions)
 
+    @cached_property
+    def gates_before(self) -> int:
+        """How many gates the circuit begins with, if measurements and saves are all that follows; else 0."""
+        kinds = [*map(type, self.instructions)] if self.kinds <= {Op, Permutation, Measure, Save} else []
+        gates = min(map(kinds.index, self.kinds & {Measure, Save}), default=len(kinds)) if kinds else 0
+        return gates if {Op, Permutation}.isdisjoint(kinds[gates:]) else 0
+
     @property
     def before_measurements(self) -> Structure:
         """What stands before the measurements at the end, as `straight_work` has it, but hashed with the whole."""
@@ -150,7 +158,7 @@ class Structure:
         if Measure in self.kinds and Measure in map(type, self.instructions[:end]):
             return None
         out = (ctypes.c_int64 * 3)()
-        _wires_of_gates()(self.instructions, end, self.num_qubits, ctypes.addressof(out))
+        function("structure_wires")(self.instructions, end, self.num_qubits, ctypes.addressof(out))
         return GateWires(*out)
 
     def is_one_part(self, observed: bool) -> bool:
@@ -204,9 +212,6 @@ class Structure:
         return structure_of, (self.num_qubits, self.num_clbits, self.instructions)
 
 
-_OPS: frozenset[type] = frozenset({Op})
-
-
 class GateWires(NamedTuple):
     """The wires of gates: masks of those that are mixed, and of those that are acted on; and how many groups they join.
 
@@ -216,12 +221,6 @@ class GateWires(NamedTuple):
     mixed: int
     touched: int
     groups: int
-
-
-@lru_cache(maxsize=1)
-def _wires_of_gates() -> Callable[..., int]:
-    """Return the function of core/native/readers/structure.cpp."""
-    return function("structure_wires")
 
 
 def _largest_group(joined: Iterable[tuple[int, ...]]) -> int:

@@ -17,6 +17,7 @@ from qsim_ex.circuit.ops import Begin, Instruction, Measure, Op, Permutation, Sa
 from qsim_ex.circuit.structure import Structure, straight_work
 from qsim_ex.errors import NotSupported
 from qsim_ex.program.choices import Choice, Reading
+from qsim_ex.program.gates import Gates
 from qsim_ex.program.gathered import Piece, segment_from
 from qsim_ex.program.memory import NOTHING_KEPT, ClassicalMemory, Column
 from qsim_ex.program.program import BranchPoint, ColumnWrite, Node, RandomInstruction, Segment, Work
@@ -29,7 +30,7 @@ Group = tuple[int, ...]
 
 
 def moved_to_the_end(
-    instructions: Sequence[Instruction], acted: Sequence[int], observed: bool, group_of: Mapping[int, Group]
+    instructions: Sequence[Instruction | Gates], acted: Sequence[int], observed: bool, group_of: Mapping[int, Group]
 ) -> list[int]:
     """Return for each measurement the mask of wires whose measurement there can be moved to the end; else anything.
 

@@ -10,6 +10,7 @@ import numpy as np
 from qsim_ex.circuit.circuit import ONE_AT, ZERO_AT
 from qsim_ex.circuit.ops import ALWAYS, Begin, Conditional, Instruction, Measure, Op, pattern
 from qsim_ex.circuit.structure import structure_of
+from qsim_ex.program.gates import Gates
 from qsim_ex.program.live_ranges import LiveRanges
 from qsim_ex.program.partition import Partition
 from qsim_ex.program.readings import Groups
@@ -148,7 +149,7 @@ class _Part:
                     begun.add(live)
                     self._numbered.put(of.ranges.every[live].wire, self.wire[live])
                     instructions += self._beginning(live)
-            instructions.append(self._instruction(place, placed))
+            instructions += self._instructions(place, placed)
             streams += placed.streams
         local = {clbit: k for k, clbit in enumerate(self.clbits)}
         given = [
@@ -176,20 +177,22 @@ class _Part:
             given=tuple(given),
         )
 
-    def _instruction(self, place: int, placed: Placed) -> Instruction:
-        of = self._of
+    def _instructions(self, place: int, placed: Placed) -> Sequence[Instruction]:
+        of, numbered = self._of, self._numbered
         match placed.instruction:
-            case Conditional(_, clbits):
+            case Gates() as gates:
+                return numbered.gates(gates)
+            case Conditional(_, clbits) as conditional:
                 local = {clbit: k for k, clbit in enumerate(self.clbits)}
                 bits = {
                     clbit: local[clbit] if of.partition.of[measured] == self._number else self._bit(measured)
                     for clbit, measured in zip(clbits, of.ranges.read[place], strict=True)
                 }
-                return self._numbered.instruction(placed.instruction, placed.entries, bits)
+                return [numbered.instruction(conditional, placed.entries, bits)]
             case Measure() as measure if place in of.kept:
-                return self._numbered.instruction(replace(measure, kept=(of.kept[place],)), None)
-            case _:
-                return self._numbered.instruction(placed.instruction, placed.entries)
+                return [numbered.instruction(replace(measure, kept=(of.kept[place],)), None)]
+            case instruction:
+                return [numbered.instruction(instruction, placed.entries)]
 
     def _beginning(self, live: int) -> list[Instruction]:
         """Return what brings a wire of the part, which is |0⟩, into the state in which a live range begins."""

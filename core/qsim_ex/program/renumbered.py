@@ -8,9 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from qsim_ex.circuit.ops import Conditional, Instruction, Op, When, wires_of
-
-_Wires = tuple[tuple[int, ...], tuple[int, ...], When]
-"""The wires that an operation mixes, those that it reads, and its controls."""
+from qsim_ex.program.gates import Gates, OnWires
 
 
 class Renumbered:
@@ -24,7 +22,7 @@ class Renumbered:
         self._clbit = {clbit: k for k, clbit in enumerate(clbits)}
         self._own = own
         self._at: dict[tuple[int, ...], int] = {}
-        self._found: dict[_Wires, _Wires] = {}  # wires of operations in the part's numbers, as long as these hold
+        self._found: dict[OnWires, OnWires] = {}  # wires of operations in the part's numbers, as long as these hold
         self._same = all(wire == k for k, wire in enumerate(wires))
         self.columns = [0, 1]
 
@@ -52,11 +50,19 @@ class Renumbered:
             case _:
                 return instruction.renumbered(self)
 
+    def gates(self, gates: Gates) -> Sequence[Op]:
+        """Return gates in the part's numbers, each object once."""
+        if self._same and not self._own:
+            return gates.operations
+        every = {id(op): op for op in gates.operations}
+        made = {key: self._op(op, gates.entries.get(key)) for key, op in every.items()}
+        return [made[id(op)] for op in gates.operations]
+
     def _op(self, op: Op, entries: NDArray[np.int64] | None) -> Op:
         operand = self.operand(op.operand, len(op.pattern), entries)
         if self._same:
             return op if operand == op.operand else op._replace(operand=operand)
-        if (found := self._found.get(wires := (op.mixes, op.reads, op.when))) is None:
+        if (found := self._found.get(wires := op[:3])) is None:
             when = When(self._mask(op.when.mask), self._mask(op.when.value)) if op.when.mask else op.when
             found = self._found[wires] = self.wires(op.mixes), tuple([self._mask(read) for read in op.reads]), when
         return Op(*found, op.pattern, operand, op.name, op.unitary)

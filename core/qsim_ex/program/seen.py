@@ -8,15 +8,18 @@ below the last wire that is asked for changes none of them.
 from __future__ import annotations
 
 from functools import lru_cache
+from itertools import compress
+
+import numpy as np
 
 from qsim_ex import thresholds
-from qsim_ex.circuit.instruction import Answers
-from qsim_ex.circuit.ops import Instruction, Measure, Op, Permutation, Save, pattern
+from qsim_ex.circuit.ops import Measure, Op, Permutation, Save, pattern
 from qsim_ex.circuit.saves import SAVE_KINDS
 from qsim_ex.circuit.structure import Structure, structure_of
+from qsim_ex.native.library import address, function
 
-_UNIT = frozenset(pattern("01-jJwWvV"))
-"""The entries of matrices that move basis states, with a phase."""
+_UNITS = sum(1 << entry for entry in pattern("01-jJwWvV"))
+"""The mask of the entries of matrices that move basis states, with a phase."""
 
 
 @thresholds.depends
@@ -47,43 +50,15 @@ def seen(structure: Structure, *, whole: bool) -> Structure:
         end -= 1
     if end == len(every) or any(one.saved and not SAVE_KINDS[one.saved.what].of_populations for one in every[end:]):
         return structure
-    ends, left, first, acted = _Ends(structure, whole), list[Instruction](), end, structure.acted
-    while first and every[first - 1].unitary and ends.turned != ends.every:
-        first -= 1
-        wires = acted[first]
-        known = wires and not wires & ~ends.turned  # a gate on turned wires alone is seen, and changes nothing else
-        if known or ends.sees(every[first], wires):
-            left.append(every[first])
-    if first + len(left) == end:
+    measured, wires, flags = 0, structure.gate_wires, np.empty(end, dtype=np.uint8)
+    for one in every[structure.gates_before :]:
+        measured |= one.acts_on if one.written_bits else 0
+    unseen = (measured & -measured) - 1 if measured and whole and not structure.has_saves else 0
+    turned = (1 << structure.num_qubits) - 1 if wires is None else wires.mixed
+    first = function("structure_seen")(every, Op, Permutation, "acts_on", end, _UNITS, unseen, turned, address(flags))
+    left = flags[first:].tolist()
+    if all(left):
         return structure
-    return structure_of(structure.num_qubits, structure.num_clbits, (*every[:first], *reversed(left), *every[end:]))
-
-
-class _Ends:
-    """Goes through the gates of a circuit from its end.
-
-    every: mask of the wires that gates mix. unseen: of those of which nothing is asked from here on.
-    turned: of those of which more is asked than populations.
-    """
-
-    def __init__(self, structure: Structure, whole: bool) -> None:
-        measured, wires = 0, structure.gate_wires
-        for one in structure.distinct:
-            measured |= one.acts_on if one.written_bits else 0
-        self.unseen = (measured & -measured) - 1 if measured and whole and not structure.has_saves else 0
-        self.turned = 0
-        self.every = (1 << structure.num_qubits) - 1 if wires is None else wires.mixed
-
-    def sees(self, gate: Answers, acted: int) -> bool:
-        """Return whether what is asked of the wires behind a gate sees it; then more may be asked of them before it.
-
-        acted: mask of the wires that it acts on.
-        """
-        mixes, operation = gate.mixed_wires, gate.applies
-        turned = acted & self.turned
-        if not (turned or mixes & ~self.unseen):
-            return False
-        if turned or not (operation is None or _UNIT.issuperset(operation.pattern)):
-            self.turned |= mixes
-        self.unseen &= ~acted
-        return True
+    return structure_of(
+        structure.num_qubits, structure.num_clbits, (*every[:first], *compress(every[first:end], left), *every[end:])
+    )

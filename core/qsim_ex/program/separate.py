@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cached_property, lru_cache
+from typing import cast
 
 import numpy as np
 
@@ -17,6 +18,7 @@ from qsim_ex import thresholds
 from qsim_ex.circuit.ops import Begin, Instruction, wires_of
 from qsim_ex.circuit.structure import Structure, structure_of
 from qsim_ex.program.divide import levels_of
+from qsim_ex.program.gates import Gates
 from qsim_ex.program.live_ranges import LiveRange, LiveRanges
 from qsim_ex.program.partition import Partition
 from qsim_ex.program.parts import Parts
@@ -40,7 +42,7 @@ def separation_of(
         return None
     if structure.has_control_flow:
         return _without_idle_wires(structure, groups, how)
-    return _Separator(structure, observed, groups).separation(how)
+    return _Separator(structure, observed, groups, how).separation()
 
 
 def _without_idle_wires(structure: Structure, groups: Groups, how: How) -> Separation | None:
@@ -64,27 +66,28 @@ def _without_idle_wires(structure: Structure, groups: Groups, how: How) -> Separ
 class _Separator:
     """Divides one circuit."""
 
-    def __init__(self, structure: Structure, observed: bool, groups: Groups) -> None:
-        self._structure = structure
+    def __init__(self, structure: Structure, observed: bool, groups: Groups, how: How = "apart") -> None:
+        self._structure, self._how = structure, how
         self._observed = observed
         self._groups = groups
-        simplifier = Simplifier(structure, {clbit for group in groups for clbit in group})
+        misread, together = {clbit for group in groups for clbit in group}, how != "apart" or structure.has_saves
+        simplifier = Simplifier(structure, misread, together=together)
         self._placed, self._phases, self._gathers = simplifier.placed, tuple(simplifier.phases), simplifier.gathers
         self._saves = structure.has_saves
         self._ranges = LiveRanges(self._placed, groups, observed)
         self._partition = Partition(self._ranges, self._saves)
 
-    def separation(self, how: How) -> Separation | None:
+    def separation(self) -> Separation | None:
         """Return the parts; None if there is one with all wires."""
         num_qubits, num_clbits, partition = self._structure.num_qubits, self._structure.num_clbits, self._partition
-        every = tuple(range(num_qubits)) if how == "whole" else tuple(sorted(self._ranges.last))
+        every = tuple(range(num_qubits)) if self._how == "whole" else tuple(sorted(self._ranges.last))
         if len(partition.places) == 1 and not partition.slots and len(self._ranges.last) == num_qubits:
             return None
         if not self._placed:
             clbits = tuple(range(num_clbits))
             nothing = SeparatePart(structure_of(len(every), num_clbits, ()), every, clbits, (), None, (), (), every)
             return self._separated((nothing,), {}, {})
-        if how != "apart" or self._saves:
+        if self._how != "apart" or self._saves:
             return self._together(every)
         return self._apart()
 
@@ -134,7 +137,10 @@ class _Separator:
         instructions: list[Instruction] = []
         streams: list[int] = []
         for placed in map(self._instruction, self._sequence):
-            instructions.append(numbered.instruction(placed.instruction, placed.entries))
+            if isinstance(placed.instruction, Gates):
+                instructions += numbered.gates(placed.instruction)
+            else:
+                instructions.append(numbered.instruction(placed.instruction, placed.entries))
             streams += placed.streams
         part = SeparatePart(
             structure=structure_of(len(wires), len(clbits), tuple(instructions)),
@@ -163,7 +169,7 @@ class _Separator:
     @cached_property
     def _levels(self) -> dict[int, int]:
         """How many branch points of the whole circuit the wires of each instruction have passed after it."""
-        instructions = tuple([self._instruction(one).instruction for one in self._sequence])
+        instructions = tuple([cast(Instruction, self._instruction(one).instruction) for one in self._sequence])
         whole = Structure(self._structure.num_qubits, self._structure.num_clbits, instructions)
         levels = levels_of(whole, self._observed, self._groups, self._numbers)
         return {one: level for one, level in zip(self._sequence, levels, strict=True) if isinstance(one, int)}

@@ -8,10 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import assert_never
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import assert_never, cast
 
 from qsim_ex.circuit.control import ControlFlow
 from qsim_ex.circuit.instruction import StateNode
@@ -26,23 +23,21 @@ from qsim_ex.circuit.ops import (
     Permutation,
     Reset,
     Save,
-    When,
     wires_of,
 )
 from qsim_ex.circuit.structure import Structure
-
-Entries = NDArray[np.int64] | None
+from qsim_ex.program.gates import Entries, Gates, OnDistinctWires, left_of, without_idle
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Placed:
-    """An instruction that is left of a circuit; each measures or resets one wire at most.
+    """An instruction that is left of a circuit, or joined gates; each measures or resets one wire at most.
 
     acted: mask of its wires. stream: its first stream of random numbers. entries: the place of each of its operands in
     the circuit's; None if they stand together.
     """
 
-    instruction: Instruction
+    instruction: Instruction | Gates
     acted: int
     stream: int
     entries: Entries = None
@@ -71,12 +66,15 @@ class Simplifier:
     gathers: whether an operation has fewer operands than in the circuit.
     """
 
-    def __init__(self, structure: Structure, misread: set[int]) -> None:
+    def __init__(self, structure: Structure, misread: set[int], *, together: bool = False) -> None:
+        """Go through a circuit. together: whether all gates are one that a circuit of nothing else begins with."""
         self.placed: list[Placed] = []
         self.phases: list[int] = []
         self.gathers = False
         self._misread = misread
-        self._mixed = _mixed_live_ranges(structure.instructions)
+        every, begin = structure.instructions, 0 if Permutation in structure.kinds else structure.gates_before
+        gates = OnDistinctWires(cast(tuple[Op, ...], every[:begin])) if begin else None
+        self._mixed = _mixed_live_ranges((*gates.first, *every[begin:]) if gates else every)
         self._resets = [0] * structure.num_qubits  # how often each wire was reset so far
         self._alive = 0  # the mask of the wires that are not idle until they are reset
         for wire, number in self._mixed:
@@ -84,9 +82,15 @@ class Simplifier:
         self._used = 0  # the mask of the wires that instructions act on since they were reset
         self._touched = 0  # of these, without those that were only measured
         self._random: set[int] = set()  # classical bits that may be 1
-        every = zip(structure.instructions, structure.acted, structure.first_streams, strict=False)
-        for instruction, acted, self._stream in every:
-            self._follow(instruction, acted)
+        self._stream = 0
+        if gates is not None:
+            for mask, joined in gates.joined(structure.num_qubits, self._alive, self.phases, together=together):
+                self._put(joined, mask)
+                self.gathers |= bool(joined.entries)
+        acted = [one.acts_on for one in every[begin:]] if begin else structure.acted
+        behind = zip(every[begin:], acted, structure.first_streams[begin:], strict=False)
+        for instruction, wires, self._stream in behind:
+            self._follow(instruction, wires)
 
     def _follow(self, instruction: Instruction, acted: int) -> None:
         match instruction:
@@ -115,11 +119,11 @@ class Simplifier:
             case _:
                 assert_never(instruction)
 
-    def _put(self, instruction: Instruction, acted: int, entries: Entries = None, *, touches: bool = True) -> None:
+    def _put(self, one: Instruction | Gates, acted: int, entries: Entries = None, *, touches: bool = True) -> None:
         self._alive |= acted
         self._used |= acted
         self._touched |= acted if touches else 0
-        self.placed.append(Placed(instruction, acted, self._stream, entries))
+        self.placed.append(Placed(one, acted, self._stream, entries))
 
     def _reset(self, wires: Sequence[int]) -> None:
         for k, wire in enumerate(wires):
@@ -172,27 +176,15 @@ class Simplifier:
         A factor without wires is a global phase, which no measurement and no expectation value shows; its place is
         kept for amplitudes. Also return the places of the operation's operands, unless they still stand together.
         """
-        alive = self._alive
-        if not (op.when.mask | _union(op.reads)) & ~alive:
-            if op.mixes or op.reads or op.when.mask:
-                return op, None
+        left = left_of(op.mixes, op.reads, op.when, self._alive)
+        if left is None:
+            return None, None
+        if not (op.mixes or left.reads or left.when.mask):
             self.phases.append(op.operand)
             return None, None
-        if op.when.value & ~alive:
-            return None, None  # a control is 0 where 1 is required
-        when = When(op.when.mask & alive, op.when.value)
-        reads = [read & alive for read in op.reads]
-        kept = tuple(dict.fromkeys(read for read in reads if read))
-        if not (op.mixes or kept or when.mask):
-            self.phases.append(op.operand)
-            return None, None
-        entries = _entries(reads, kept, 4 ** len(op.mixes))
-        pattern = bytes([op.pattern[entry] for entry in entries.tolist()])
-        found = op._replace(reads=kept, when=when, pattern=pattern)
-        if np.array_equal(entries, np.arange(len(entries))):
-            return found, None
-        self.gathers = True
-        return found, op.operand + entries
+        found, entries = without_idle(op, left)
+        self.gathers |= entries is not None
+        return found, entries
 
 
 Era = tuple[int, int]
@@ -235,22 +227,3 @@ def _mixed_live_ranges(instructions: Sequence[Instruction]) -> set[Era]:
                 left.append((mixed, needed))
         waiting = left
     return found
-
-
-def _entries(reads: Sequence[int], kept: Sequence[int], block: int) -> NDArray[np.int64]:
-    """Return which entries of an operation are left if it reads only `kept`; an empty read is 0, equal ones are equal.
-
-    block: the number of entries for each value of the reads.
-    """
-    blocks = []
-    for value in range(1 << len(kept)):
-        parity = {read: value >> k & 1 for k, read in enumerate(kept)}
-        blocks.append(sum(parity.get(read, 0) << k for k, read in enumerate(reads)))
-    return (np.array(blocks)[:, None] * block + np.arange(block)).reshape(-1)
-
-
-def _union(masks: Sequence[int]) -> int:
-    union = 0
-    for mask in masks:
-        union |= mask
-    return union

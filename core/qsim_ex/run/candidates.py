@@ -15,7 +15,6 @@ from numpy.typing import NDArray
 
 from qsim_ex import thresholds
 from qsim_ex.circuit.circuit import Circuit
-from qsim_ex.circuit.ops import Measure, Op, Permutation, Save
 from qsim_ex.circuit.parameters.bindings import Bindings
 from qsim_ex.circuit.saves import SAVE_KINDS
 from qsim_ex.circuit.structure import Structure, structure_of
@@ -90,16 +89,9 @@ def most_rotations(structure: Structure) -> int:
     return min((gates_of(structure) + 2 * structure.num_qubits) * now.rotations_of_a_gate, now.written_rotations)
 
 
-@lru_cache(maxsize=1024)
 def gates_of(structure: Structure) -> int:
     """Return how many gates a circuit begins with, if measurements and saves are all that follows; else 0."""
-    if structure.num_qubits > MOST_WIRES or not structure.kinds <= {Op, Permutation, Measure, Save}:
-        return 0
-    if structure.only_gates:
-        return len(structure.instructions)
-    kinds = list(map(type, structure.instructions))
-    gates = next((k for k, kind in enumerate(kinds) if kind in (Measure, Save)), len(kinds))
-    return gates if {Op, Permutation}.isdisjoint(kinds[gates:]) else 0
+    return 0 if structure.num_qubits > MOST_WIRES else structure.gates_before
 
 
 @lru_cache(maxsize=64)  # each with numbers of a few of its bindings

@@ -27,8 +27,9 @@ def at_the_end(structure: Structure) -> dict[int, int]:
 def is_random(structure: Structure) -> bool:
     """Return whether something is random before the measurements at the end."""
     if structure.kinds <= {Op, Permutation, Initialize, SetState, Measure, Save, Begin}:
-        middle = structure.instructions[: structure.gates_end]
-        measures = [(place, one.acts_on) for place, one in enumerate(middle) if one.written_bits]
+        begin = structure.gates_before
+        middle = structure.instructions[begin : structure.gates_end]
+        measures = [(place, one.acts_on) for place, one in enumerate(middle, begin) if one.written_bits]
         waits = at_the_end(structure) if measures else {}
         return any(measured & ~waits.get(place, 0) for place, measured in measures)
     return True
@@ -54,8 +55,11 @@ def _fits(structure: Structure, operands: NDArray[np.complex128]) -> bool:
     recogniser = Recogniser(operands)
     if any(save.what not in KEPT for save in structure.saves):
         return False
-    for instruction in structure.distinct:
-        operation = instruction.applies
-        if operation is not None and recogniser.operation(operation).images is None:
-            return False
+    known = set[int]()  # each object once, and none behind the first that does not fit
+    for instruction in structure.instructions:
+        if id(instruction) not in known:
+            known.add(id(instruction))
+            operation = instruction.applies
+            if operation is not None and recogniser.operation(operation).images is None:
+                return False
     return all(recogniser.channel(channel) is not None for channel in structure.channels)
