@@ -233,8 +233,8 @@ class Stretches {
 
 std::vector<Gate> shared_phases(std::vector<Gate> gates, std::size_t& last, Sums& sums, std::vector<Complex>& entries,
                                 double& phase) {
-    Stretches found(gates, last, sums);
-    return found.settle() ? found.written(last, entries, phase) : gates;
+    if (Stretches found(gates, last, sums); found.settle()) return found.written(last, entries, phase);
+    return gates;
 }
 
 }  // namespace qx::form
