@@ -58,7 +58,10 @@ def test_an_adder_is_an_adder_again(basis: tuple[str, ...], level: int) -> None:
 
 @pytest.mark.parametrize("basis", BASES)
 def test_conditions_that_are_added_to_wires_are_not_computed(basis: tuple[str, ...]) -> None:
-    """Where conditions are computed and added to many wires, few gates on several wires are left, and few turns."""
+    """Conditions that are computed and added to many wires flip each of these, ten in all: (0, 1) flips wire 4 twice.
+
+    Where rotations about two wires are the basis they are computed, as they were given, in 8 Toffolis, and added by CX.
+    """
     wires, into = 9, 3
     for order in (range(wires), range(wires)[::-1]):
         gates = turned(range(3)) + turned(range(4, wires))
@@ -70,8 +73,9 @@ def test_conditions_that_are_added_to_wires_are_not_computed(basis: tuple[str, .
             ]
         placed = [Gate(gate.name, tuple(order[wire] for wire in gate.wires), gate.params) for gate in gates]
         found = clusters(transpiled(placed, wires, basis, 1), zeros=True)
-        assert mixed(found) <= wires + 3
-        assert sum(1 for one in ops(found) if one.when.mask.bit_count() + len(one.mixes) > 1) <= 20
+        several = Counter(one.when.mask.bit_count() + len(one.mixes) for one in ops(found))
+        assert mixed(found) == (wires - 1 if "rzz" in basis else wires + 3)
+        assert several == {0: 1, 1: mixed(found)} | ({2: 12, 3: 8} if "rzz" in basis else {3: 10})
 
 
 _KINDS = st.sampled_from(["x", "rz", "cx", "cx", "ccx", "ccx", "cz", "ry"])
