@@ -126,7 +126,7 @@ def draw_when(data: st.DataObject, wires: list[int]) -> When:
     return When(mask, data.draw(st.integers(0, (1 << max(wires, default=0) + 1) - 1)) & mask)
 
 
-EXAMPLES = 4
+EXAMPLES = 3
 """Cases that each deployment is asked, each in one of both precisions; there are many deployments."""
 
 DTYPES = st.sampled_from([np.dtype(np.complex64), np.dtype(np.complex128)])

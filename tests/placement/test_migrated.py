@@ -63,7 +63,7 @@ def test_run(division: Division, data: st.DataObject, seed: int) -> None:
 
 
 @given(divisions(), st.data(), seeds)
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=15, deadline=None)
 def test_visits(division: Division, data: st.DataObject, seed: int) -> None:
     """A visit with some wires near shows the amplitudes of the state, and keeps what earlier visits wrote."""
     n, levels = division.n, division.levels

@@ -68,11 +68,11 @@ def run(made: Circuit, where: str, **options: Any) -> BatchResult:
 
 
 CASES: dict[str, tuple[Circuit, dict[str, Any]]] = {
-    "shots with noise": (noisy(), {"shots": 40}),
+    "shots with noise": (noisy(), {"shots": 20}),
     "one trajectory, saved": (noisy(saved=True), {"shots": 1}),
-    "values with noise": (noisy(), {"observables": SUMS, "trajectories": 40}),
+    "values with noise": (noisy(), {"observables": SUMS, "trajectories": 20}),
     "bindings": (plain(), {"shots": 20, "bindings": 5}),
-    "misread bits": (noisy(), {"shots": 40, "readout": (ReadoutError((0,), confusion([[0.8, 0.2], [0.3, 0.7]], 1)),)}),
+    "misread bits": (noisy(), {"shots": 20, "readout": (ReadoutError((0,), confusion([[0.8, 0.2], [0.3, 0.7]], 1)),)}),
 }
 
 
@@ -107,7 +107,7 @@ def test_a_run_goes_on_with_the_same_result(tmp_path: Path, case: str, where: st
 def test_a_run_goes_on_in_another_way(tmp_path: Path, case: str, ways: tuple[str, str]) -> None:
     """What was begun one state after another goes on with many at a time, and back; nothing is done twice."""
     made, asked = CASES[case]
-    asked = {**asked, **{name: 200 for name in ("shots", "trajectories") if asked.get(name) == 40}}
+    asked = {**asked, **{name: 100 for name in ("shots", "trajectories") if asked.get(name)}}
     path, told = tmp_path / "run", []
     for way, part in zip((*ways, *ways), (0.3, 0.5, 0.7, 0.9), strict=True):
         with pytest.raises(KeyboardInterrupt):

@@ -158,7 +158,7 @@ def test_batches(seed: int) -> None:
 
 
 @given(seed=st.integers(0, 1 << 30))
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=60, deadline=None)
 def test_measurements_that_part(seed: int) -> None:
     """A seed gives the same shots and values where lives of wires take turns, and parts get bits of other parts."""
     rng = np.random.default_rng(seed)

@@ -368,7 +368,7 @@ def test_memory_is_checked_first() -> None:
 def test_a_stopped_run_ends_with_the_same_values(tmp_path: Path, point: str, deployment: str, part: float) -> None:
     """A run that was stopped goes on and counts every shot once: all values are those of an undisturbed run."""
     made = circuit(point)
-    whole = run(made, deployment, shots=8)
+    whole = run(made, deployment, shots=5)
 
     def stop(done: int, total: int) -> None:
         if done >= part * total:
@@ -376,8 +376,8 @@ def test_a_stopped_run_ends_with_the_same_values(tmp_path: Path, point: str, dep
 
     kept = {"checkpoint": tmp_path / "run", "checkpoint_every": 0}
     with pytest.raises(KeyboardInterrupt):
-        run(made, deployment, shots=8, progress=stop, **kept)
-    again = run(made, deployment, shots=8, **kept)
+        run(made, deployment, shots=5, progress=stop, **kept)
+    again = run(made, deployment, shots=5, **kept)
     assert np.array_equal(again.packed, whole.packed)
     for label, value in whole.saved.items():
         close(again.saved[label], value)

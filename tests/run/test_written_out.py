@@ -268,9 +268,9 @@ SOME = PauliSum.from_labels({"XYZIIZZX": 0.7, "IZZXIIII": -1.2})
 
 
 @cache
-def three() -> tuple[Circuit, list[np.ndarray]]:
-    """Return a circuit with three bindings, and its states by definition."""
-    made = several(gates("ucc"), 3)
+def two() -> tuple[Circuit, list[np.ndarray]]:
+    """Return a circuit with two bindings, and its states by definition."""
+    made = several(gates("ucc"), 2)
     return made, [reference.simulate(Circuit.of_structure(made.structure, one[None])) for one in made.operands]
 
 
@@ -278,11 +278,11 @@ def three() -> tuple[Circuit, list[np.ndarray]]:
 def test_many_bindings_run_what_is_written_for_all(where: str, hold: Hold) -> None:
     """A batch has the states, means and shots of its seeds that it has as it came, in every placement."""
     simulator = Simulator(device="cpu", precision="double", **ON_CPU[where].options)
-    made, expected = three()
+    made, expected = two()
     found = []
     for percent in (WRITTEN["written_percent"], 0):
         hold(**(WRITTEN | {"written_percent": percent}))
-        sampled = simulator.run_batch(with_end(made, measured=True, saves=True), shots=100, seeds=range(3))
+        sampled = simulator.run_batch(with_end(made, measured=True, saves=True), shots=100, seeds=range(2))
         found.append((sampled, simulator.run_batch(made, observables=[SOME])))
     (shots, means), (plain_shots, plain_means) = found
     assert [one.provenance.facts.get("written") for one in found[0]] == ["as Pauli rotations"] * 2

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable
+from functools import cache
+from typing import Any
 
 import cirq
 import numpy as np
@@ -69,6 +71,12 @@ def drawn(seed: int, gates: int = 25, n: int = N) -> Circuit:
     return builder.build()
 
 
+@cache
+def defined(seed: int, gates: int, n: int = N) -> Found:
+    """The state that drawn gates make of |0…0⟩."""
+    return reference.simulate(drawn(seed, gates, n))
+
+
 def planned(circuit: Circuit, levels: Levels | None = None) -> Plan:
     """The plan of a circuit from |0…0⟩."""
     n = circuit.num_qubits
@@ -77,10 +85,9 @@ def planned(circuit: Circuit, levels: Levels | None = None) -> Plan:
 
 def run_on_the_cpu() -> tuple[Found, Found]:
     """A state on one device, with sums over it."""
-    circuit = drawn(0, 15)
-    with Simulator(device="cpu", precision="double", threads=1).state(circuit) as state:
+    with Simulator(device="cpu", precision="double", threads=1).state(drawn(0, 10)) as state:
         found, marginal, value = state.to_numpy(), state.probabilities([1, 4]), state.expectation(PauliSum((XX,)))
-    wanted = reference.simulate(circuit)
+    wanted = defined(0, 10)
     shares = (np.abs(wanted.reshape((2,) * N)) ** 2).sum(axis=(0, 1, 3, 4, 6)).reshape(-1)
     return np.concatenate([found, marginal, [value]]), np.concatenate(
         [wanted, shares, [np.vdot(wanted[np.arange(1 << N) ^ XX.x], wanted)]]
@@ -89,16 +96,15 @@ def run_on_the_cpu() -> tuple[Found, Found]:
 
 def planned_on(levels: Levels) -> tuple[Found, Found]:
     """A plan on several levels, to the letter."""
-    circuit = drawn(1, 10)
+    circuit = drawn(1, 8)
     plan = planned(circuit, levels)
-    return literal.after(plan, circuit, reference.zero_state(N)), reference.simulate(circuit)
+    return literal.after(plan, circuit, reference.zero_state(N)), defined(1, 8)
 
 
 def run_on(row: str) -> tuple[Found, Found]:
     """A state on several devices, or in host memory."""
-    circuit = drawn(2, 10, n=8)
-    with Simulator(precision="double", threads=1, **ON_CPU[row].options).state(circuit) as state:
-        return state.to_numpy(), reference.simulate(circuit)
+    with Simulator(precision="double", threads=1, **ON_CPU[row].options).state(drawn(2, 6, n=8)) as state:
+        return state.to_numpy(), defined(2, 6, 8)
 
 
 def run_a_batch() -> tuple[Found, Found]:
@@ -120,13 +126,20 @@ def noisy() -> Circuit:
 
 def run_trajectories(threads: int = 1) -> tuple[Found, Found]:
     """Compiled trajectories; the general way, which the definition is too slow for, has the same shots."""
-    asked = {"shots": 300, "seeds": 5, "trajectories": 300}
-    simulator = Simulator(device="cpu", precision="double", threads=threads)
-    found = simulator.run_batch(noisy(), **asked)
+    found = Simulator(device="cpu", precision="double", threads=threads).run_batch(noisy(), **ASKED)
     assert found.facts["way"] == "compiled trajectories"
+    return found.packed.ravel(), in_the_general_way()
+
+
+ASKED: dict[str, Any] = {"shots": 100, "seeds": 5, "trajectories": 100}
+
+
+@cache
+def in_the_general_way() -> Found:
+    """The shots of the noisy circuit, without compiled trajectories."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(trajectories, "_enabled", False)
-        return found.packed.ravel(), simulator.run_batch(noisy(), **asked).packed.ravel()
+        return Simulator(device="cpu", precision="double", threads=1).run_batch(noisy(), **ASKED).packed.ravel()
 
 
 def run_density() -> tuple[Found, Found]:
@@ -147,7 +160,7 @@ def run_on_a_gpu() -> tuple[Found, Found]:
     fresh = (1 << N) - 1
     state = Single(device, device.allocate(1 << N, np.dtype(np.complex128)), plan.start, fresh, begun=False)
     state.run(plan, work, lambda: None)
-    return state.read(0, 1 << N, range(N)), reference.simulate(circuit)
+    return state.read(0, 1 << N, range(N)), defined(3, 15)
 
 
 def resume() -> tuple[Found, Found]:
@@ -159,7 +172,7 @@ def resume() -> tuple[Found, Found]:
     rest = resumed(plan, 1, Levels(N - 1, 1, 1), SMALL)
     for part in cut(rest):
         buffer = literal.run(part, bind(part, operands_of(plan, circuit.operands)), buffer, whole=False)
-    return literal.in_order(buffer, rest.end), reference.simulate(circuit)
+    return literal.in_order(buffer, rest.end), defined(4, 10)
 
 
 def read_qiskit() -> tuple[Found, Found]:
@@ -227,7 +240,7 @@ def name_and_copy() -> tuple[Found, Found]:
     prepared = device.prepare(copied.steps, N, np.complex128)
     for step, numbers in zip(copied.steps, bind(copied, circuit.operands), strict=True):
         device.run(psi, N, step, numbers, prepared)
-    return literal.in_order(psi, copied.end), reference.simulate(circuit)
+    return literal.in_order(psi, copied.end), defined(7, 8)
 
 
 RUNS: dict[str, Callable[[], tuple[Found, Found]]] = {

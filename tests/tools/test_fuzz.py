@@ -51,12 +51,12 @@ def test_a_seed_gives_the_same_case(seed: int) -> None:
 
 
 def test_a_clean_run_finds_nothing() -> None:
-    """A hundred circuits of all kinds are as the oracles say."""
-    tally = work(range(5000, 5100), ())
-    assert tally.cases == 100
+    """Sixty circuits of all kinds are as the oracles say."""
+    tally = work(range(5000, 5060), ())
+    assert tally.cases == 60
     assert len(tally.by_kind) >= 8
     assert tally.found == []
-    assert sum(tally.refused.values()) < 30
+    assert sum(tally.refused.values()) < 18
 
 
 @pytest.mark.parametrize(("seed", "kind"), [(420031505, "wide"), (420050422, "chance")])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 from typing import Any
 
@@ -9,6 +10,13 @@ import pytest
 
 from tools import long_lives
 from tools.long_lives import Look, grown, lived, together
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _what_was_before_is_not_looked_through() -> None:
+    """Each look empties the caches among all objects, of which other tests may have left millions."""
+    gc.collect()
+    gc.freeze()
 
 
 def test_what_stays_is_not_found() -> None:

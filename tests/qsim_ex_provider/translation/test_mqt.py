@@ -18,7 +18,7 @@ DYNAMIC = {"dynamic_qft", "ghz_dynamic", "iqpe", "seven_qubit_steane_code"}
 """Algorithms that measure in the middle."""
 
 TOO_LARGE = {"shor", "shors_nine_qubit_code"}
-LIMITS = {"grover": 12, "qwalk": 14}
+LIMITS = {"grover": 10, "qwalk": 12}
 """Gates by the hundred thousand above these widths."""
 
 NAMES = sorted(set(get_available_benchmark_names()) - DYNAMIC - TOO_LARGE)

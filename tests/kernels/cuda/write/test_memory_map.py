@@ -184,7 +184,7 @@ def test_numbers_that_do_not_fit_by_value_come_from_memory():
     check([case(20 + k, 9, 7, 2, 4, 1, linear=True) for k in range(4)], np.complex64, room=32)
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=12, deadline=None)
 @given(st.integers(0, 2**31), st.integers(0, 10), st.integers(4, 9), st.integers(1, 4), st.booleans(), st.booleans())
 def test_any_sweep(seed, num_bits, tile_bits, num_blocks, double, blocks):
     """Random sweeps over subspaces of any shape agree with the definition."""

@@ -153,7 +153,7 @@ def test_kernels_with_frames(dtype, linear):
     check(given, dtype, tensor=True)
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=12, deadline=None)
 @given(st.integers(0, 2**31), st.integers(1, 10), st.integers(4, 9), st.integers(1, 4), st.booleans(), st.booleans())
 def test_any_sweep_with_frames(seed, num_bits, tile_bits, num_blocks, double, linear):
     """Random sweeps with many CX agree with the definition."""
