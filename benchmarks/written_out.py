@@ -51,7 +51,7 @@ def manners(circuit: Circuit) -> Iterator[tuple[Manner, Circuit]]:
     """Yield what is written out of a circuit in each manner, unless it has blocks."""
     written = written_out(circuit)
     for manner in Manner if written else ():
-        if written and (other := written.again(manner, WritingLimits())):
+        if written and (other := written.again(manner, WritingLimits(alone=True))):
             yield manner, other.circuit(circuit.operands)
 
 

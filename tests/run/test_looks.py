@@ -59,7 +59,7 @@ def test_all_manners_are_compared_before_kernels_are_compiled(hold: Hold, monkey
     hold(**LATE)
     times = {Manner.BETWEEN: Times(5e-5, 5e-5), Manner.GROWN: Times(1e-5, 1e-5)}
     begun = of_manners(Times(8e-5, 8e-5), times, monkeypatch)
-    one, compared, compare = OfHypotheticalGpu(gates("adder"), threads=1, compile="always"), [0], Look.in_all_manners
+    one, compared, compare = OfHypotheticalGpu(gates("hubbard"), threads=1, compile="always"), [0], Look.in_all_manners
 
     def counted(look: Look, *, alike: bool = False) -> Option | None:
         compared[0] += 1
@@ -112,7 +112,7 @@ def test_later_runs_take_what_was_compared_in_the_background(hold: Hold, monkeyp
     hold(**LATE)
     times = {Manner.BETWEEN: (5e-5, 1e-4), Manner.LOCAL: (1e-5, 2e-4), Manner.GROWN: (3e-5, 1.1e-4)}
     begun = of_manners(Times(8e-5, 3e-4), {of: Times(*one) for of, one in times.items()}, monkeypatch)
-    one = OfHypotheticalGpu(gates("adder"), threads=2)
+    one = OfHypotheticalGpu(gates("hubbard"), threads=2)
     assert [manner_of(one) for _ in range(3)] == [Manner.BETWEEN] * 3
     (look,) = begun
     look()
@@ -128,7 +128,7 @@ def test_what_is_faster_at_first_alone_stays_until_kernels_pay(hold: Hold, monke
     """Where only the first run gains, later ones stay with it as long as sweeps are interpreted."""
     hold(**LATE)
     begun = of_manners(Times(8e-5, 3e-4), {Manner.BETWEEN: Times(8e-5, 1e-4)}, monkeypatch)
-    one = OfHypotheticalGpu(gates("adder"), threads=1)
+    one = OfHypotheticalGpu(gates("hubbard"), threads=1)
     assert [manner_of(one) for _ in range(2)] == [Manner.BETWEEN] * 2
     begun[0]()
     assert manner_of(one) is Manner.BETWEEN

@@ -72,7 +72,7 @@ class Look:
         if chosen is None:
             return None
         for written, fact in self._candidates():
-            limits = WritingLimits(most_rotations(self._structure))
+            limits = WritingLimits(most_rotations(self._structure), alone=True)
             other = written if written.manner is chosen.manner else written.again(chosen.manner, limits)
             structure = self._in_place(other or written)
             program, plans = self._planned(structure)

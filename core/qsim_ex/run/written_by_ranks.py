@@ -59,7 +59,7 @@ def _in_manner(structure: Structure, bound: Bindings, manner: Manner, fact: str)
     """Return what is written in a manner; None if it cannot be."""
     for written, how in candidates(structure, bound, alone=fact == AS_ONE):
         if how == fact:
-            limits = WritingLimits(most_rotations(structure))
+            limits = WritingLimits(most_rotations(structure), alone=True)
             return written if written.manner is manner else written.again(manner, limits)
     return None
 

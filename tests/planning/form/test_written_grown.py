@@ -118,14 +118,13 @@ def plan_of(name: str) -> Plan:
 
 
 @pytest.mark.parametrize(("name", "grows"), [("brick", False), ("qv", False), ("grid", True), ("clifford", True)])
-def test_growing_late_is_left_out_where_it_takes_many_more_operations(name: str, grows: bool) -> None:
-    """Beside other manners GROWN has at most four times the operations of LOCAL, whichever of both is asked first."""
+def test_growing_late_is_left_out_where_it_is_far_more_work(name: str, grows: bool) -> None:
+    """Beside other manners GROWN is up to 1.8 times the work of LOCAL, whichever of both is asked first."""
     circuit = transpiled(FAMILIES[name](8), 8, BASES[1], 1)
     for manners in ((Manner.LOCAL, Manner.GROWN), (Manner.GROWN, Manner.LOCAL)):
         first = written_out(circuit, manner=Manner.BETWEEN, zeros=True)
         assert first
         found = {manner: first.again(manner, WritingLimits()) for manner in manners}
-        local, grown = found[Manner.LOCAL], found[Manner.GROWN]
-        assert local
-        sizes = [len(one.structure.instructions) for one in (local, written(circuit))]
-        assert bool(grown) == grows == (sizes[1] <= 4 * sizes[0])
+        assert found[Manner.LOCAL]
+        assert bool(found[Manner.GROWN]) == grows
+        assert first.again(Manner.GROWN, WritingLimits(alone=True))

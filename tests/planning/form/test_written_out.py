@@ -54,9 +54,31 @@ def test_a_family_that_is_written_out_does_the_same(name: str, hold: Hold) -> No
     first = written_out(circuit)
     assert first
     for manner in Manner:
-        written = first.again(manner, WritingLimits())
+        written = first.again(manner, WritingLimits(alone=True))
         assert written or manner in (Manner.CLUSTERS, Manner.GROWN)
         assert not written or distance(circuit, written.circuit(circuit.operands)) < 1e-10
+
+
+@pytest.mark.parametrize(
+    ("name", "manner", "more"),
+    [
+        ("walk", Manner.LOCAL, True),
+        ("heisenberg", Manner.LOCAL, False),
+        ("grover", Manner.BACK, True),
+        ("heisenberg", Manner.BACK, False),
+        ("givens", Manner.MOVES, True),
+        ("hubbard", Manner.MOVES, False),
+    ],
+)
+def test_what_is_far_more_work_than_other_manners_is_left_out(name: str, manner: Manner, more: bool) -> None:
+    """LOCAL is left out where what was read is far less work, if that is written, and others where LOCAL is."""
+    circuit = transpiled(FAMILIES[name](8), 8, BASES[1], 1)
+    first = written_out(circuit, manner=Manner.BETWEEN, zeros=True)
+    assert first
+    assert first.again(manner, WritingLimits()) or manner is not Manner.LOCAL
+    assert first.again(Manner.CLUSTERS, WritingLimits())
+    assert (first.again(manner, WritingLimits()) is None) == more
+    assert first.again(manner, WritingLimits(alone=True))
 
 
 @pytest.mark.parametrize(

@@ -169,3 +169,26 @@ _Form = structure(
     f"total num_varying num_constants num_entries first varying constants angle_of cos sin number {_SUMS}"
 )
 """The lists of `WrittenNumbers`, as core/native/planner/form/write/numbers.cpp has them."""
+
+
+def sums_of_angles(
+    angles: NDArray[np.float64],
+    places: Integers,
+    by: NDArray[np.float64],
+    alone: NDArray[np.bool_],
+    numbered: NDArray[np.bool_],
+) -> Combinations:
+    """Return the angles that gates have numbers of, and the global phase, as combinations of phases.
+
+    angles: without what varies, the global phase last. places, by: of an angle and a phase, and its multiple of that.
+    alone: angles that are twice those of gates, of which the global phase takes half; numbered: what is asked for.
+    """
+    turned = alone[places[:, 0]]
+    places, by = np.concatenate([places, places[turned]]), np.concatenate([by * (1 + turned), -by[turned] / 2])
+    places[len(turned) :, 0] = len(angles) - 1
+    rows, constant = np.cumsum(numbered) - 1, np.flatnonzero(numbered)
+    return Combinations.of(
+        np.concatenate([rows[constant], rows[places[:, 0]]]),
+        np.concatenate([np.full(len(constant), -1), places[:, 1]]),
+        np.concatenate([angles[constant], by]),
+    )

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import ctypes
 from collections.abc import Callable
+from functools import cache
 from threading import Lock
 from typing import NamedTuple, cast
 from weakref import WeakKeyDictionary
@@ -17,7 +19,7 @@ from qsim_ex.planning.planner import worked
 from qsim_ex.planning.written.matrices import WrittenMatrices
 from qsim_ex.planning.written.numbers import Combinations, WrittenNumbers
 from qsim_ex.planning.written.rotations import Condition
-from qsim_ex.planning.written.structure import ROTATION, constants
+from qsim_ex.planning.written.structure import constants
 from qsim_ex.steps.layout import CX_RATIO
 
 Integers = NDArray[np.int64]
@@ -51,6 +53,8 @@ class Writer:
             if self._state is None:
                 self._state = worked(self.handle, "writer")
                 self._count = int(function("writer_count")(self.handle))
+                function("writer_work")(self.handle, ctypes.byref(work := ctypes.c_double()))
+                self._work = work.value
         return self._state == 0
 
     def count(self) -> int:
@@ -75,11 +79,10 @@ class Writer:
         """Return where the gates begin that are the Clifford operator at the end."""
         return int(function("writer_last")(self.handle))
 
-    def operations(self) -> int:
-        """Return how many operations gates are, about: one without an angle is one on each wire of its mask."""
-        gates, _ = self.gates()
-        alike = gates[:, 0] < ROTATION
-        return int(np.unpackbits(gates[alike, 2].view(np.uint8)).sum()) + len(gates) - int(alike.sum())
+    def work(self) -> float:
+        """Return how much work the gates are, about, by which manners are compared before they are planned."""
+        self.run()
+        return self._work
 
     def conditions(self) -> list[Condition]:
         """Return the conditions of all gates, in order."""
@@ -116,9 +119,20 @@ def _phases(made: FormInMaking) -> _Phases:
     counts = np.empty(3, dtype=np.int64)
     function("form_varying")(made.handle, address(counts))
     num_phases, num_inputs, num_shares = counts.tolist()
+    if not num_inputs and not num_shares:
+        return _no_phases()
     places = np.empty(2 * num_inputs + 3 * num_shares, dtype=np.int64)
     by = np.empty(num_inputs + num_shares, dtype=np.complex128)
     function("form_write_varying")(made.handle, address(places), address(by))
+    return _combined(places, by, num_phases, num_inputs)
+
+
+@cache
+def _no_phases() -> _Phases:
+    return _combined(np.empty(0, dtype=np.int64), np.empty(0, dtype=np.complex128), 0, 0)
+
+
+def _combined(places: Integers, by: NDArray[np.complex128], num_phases: int, num_inputs: int) -> _Phases:
     phase, place = places[: 2 * num_inputs].reshape(-1, 2).T
     entry, of, conjugate = places[2 * num_inputs :].reshape(-1, 3).T
     first = of < 0  # what an entry has without a phase comes first

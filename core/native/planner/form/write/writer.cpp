@@ -8,6 +8,7 @@
 #include "base/owned.hpp"
 #include "planner/form/write/phases/parities.hpp"
 #include "planner/form/write/phases/shared_phases.hpp"
+#include "planner/form/write/work.hpp"
 #include "thresholds/table.hpp"
 
 namespace qx::form {
@@ -208,6 +209,12 @@ QX_EXPORT(writer_count, (qx::Int writer)) {
 
 // Returns how many of them stand before the operator at the end.
 QX_EXPORT(writer_last, (qx::Int writer)) { return static_cast<qx::Int>(qx::Owned<qx::form::Writer>::at(writer).last); }
+
+// Writes how much work they are.
+QX_EXPORT(writer_work, (qx::Int writer, double* out)) {
+    *out = qx::form::work_of(qx::Owned<qx::form::Writer>::at(writer).gates);
+    return 0;
+}
 
 // Writes kind, wire, mask and number of conditions of each gate, and the angles of all, and then the phase: of what varies,
 // the number alone.
