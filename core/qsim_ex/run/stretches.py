@@ -73,8 +73,8 @@ class Stretch:
         self._bindings = WrittenBindings(self._gates, self._written)
         self._latest: tuple[WrittenCircuit | None, dict[Manner, WrittenCircuit]] = None, {}
 
-    def __call__(self, bound: Bindings, manner: Manner, microseconds: int = 1 << 62) -> WrittenCircuit | None:
-        """Return what is written in a manner for some bindings and those before; None if it cannot be."""
+    def __call__(self, bound: Bindings, manner: Manner, microseconds: int | None = None) -> WrittenCircuit | None:
+        """Return what is written for all bindings so far; microseconds: of the run, None if the manner is chosen."""
         if (first := self._bindings.of(bound)) is None:
             return None
         of, known = self._latest
@@ -82,7 +82,8 @@ class Stretch:
             known = {first.manner: first}
             self._latest = first, known
         if manner not in known:
-            other = first.again(manner, WritingLimits(most_rotations(self._gates), microseconds))
+            limits = WritingLimits(most_rotations(self._gates), alone=microseconds is None)
+            other = first.again(manner, limits if microseconds is None else limits._replace(microseconds=microseconds))
             if other is None or other.num_gates > thresholds.now.many_more * len(self._gates.instructions):
                 return None
             known[manner] = other

@@ -102,7 +102,8 @@ def written_task(task: GradientTask, where: Where, *, again: bool = False) -> Gr
     local, limits = _for_all(task, tried), WritingLimits(most_rotations(work), int(1e6 * seconds))
     if local is not None and tried.manner is None:
         tried.manner = _fastest(task, local, where, limits, now.written_percent / 100 * where.rates.surely * seconds)
-    written = None if tried.manner is None or local is None else _in_manner(local, tried.manner, limits)
+    chosen = limits._replace(alone=True)
+    written = None if tried.manner is None or local is None else _in_manner(local, tried.manner, chosen)
     tried.slower = written is None
     return task if written is None else _replaced(task, written)
 
