@@ -12,11 +12,11 @@ from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import chain
-from typing import Any, NamedTuple
+from typing import NamedTuple, cast
 
 import numpy as np
-from qiskit.circuit import Barrier, Delay, Measure, Parameter, ParameterVectorElement, QuantumCircuit, Reset
-from qiskit.circuit.library import IGate, PauliEvolutionGate, UnitaryGate
+from qiskit.circuit import ControlFlowOp, QuantumCircuit
+from qiskit.circuit.library import IGate
 
 from qsim_ex import Circuit, CircuitBuilder
 from qsim_ex.errors import ParameterError
@@ -35,11 +35,12 @@ from qsim_ex.frameworks import (
     thresholds,
 )
 from qsim_ex_provider.results import CircuitHeader, header_of
+from qsim_ex_provider.saves.instructions import SaveInstruction
 from qsim_ex_provider.saves.kinds import SavedForm
+from qsim_ex_provider.translation.held import COMPARED, PLAIN, Contents, Held, Reading
 from qsim_ex_provider.translation.library import emit
 from qsim_ex_provider.translation.named_sweep import NamedSweep
 from qsim_ex_provider.translation.native_columns import NativeColumns, is_again, native_columns
-from qsim_ex_provider.translation.paulis import evolution_by_value
 from qsim_ex_provider.translation.place import Wires
 from qsim_ex_provider.translation.translator import Translator, number_or_column
 from qsim_ex_provider.translation.walk import Columns, columns_of
@@ -77,16 +78,20 @@ def translate_noisy(circuit: QuantumCircuit, noise: Noise | None) -> NoisyCircui
     known: NoisyCircuit | None = known_translations.get_if(circuit, "circuit", partial(is_again, circuit))
     if known is not None:
         return known
-    native = native_columns(circuit) if len(circuit.data) >= thresholds.now.native_instructions else None
-    columns = native or columns_of(circuit)
+    columns = _read(circuit)
     return _known_or_translated(circuit, None, columns, "circuit", reading_of(circuit, columns))
+
+
+def _read(circuit: QuantumCircuit) -> Columns | NativeColumns:
+    native = native_columns(circuit) if len(circuit.data) >= thresholds.now.native_instructions else None
+    return native or columns_of(circuit)
 
 
 def _with_noise(circuit: QuantumCircuit, noise: Noise) -> NoisyCircuit:
     """Return a circuit as a noisy machine would run it; that of a model of Aer's is remembered."""
     delayed, contents = _with_delays(circuit, noise), getattr(noise, "contents", None)
     columns = columns_of(delayed)
-    reading = None if delayed is not circuit or contents is None else reading_of(circuit, columns)
+    reading = None if delayed is not circuit or contents is None else reading_of(circuit, columns, _NOTHING)
     named = None if reading is None else (reading, columns.names, columns.labels)  # noise is found by them
     return _known_or_translated(delayed, noise, columns, ("noisy", contents), named)
 
@@ -235,66 +240,55 @@ def _phases(circuit: QuantumCircuit, columns: ParameterColumns) -> float | Value
 # --- circuits that are translated again -------------------------------------------------------------------------------
 
 # A `QuantumCircuit` may be changed at any time, so all that a translation depends on is read each time, in columns, and
-# compared: that is a part of the work of translating it. Circuits with instructions whose contents cannot be compared,
-# such as control flow and gates of a user's own, are always translated, and so are noisy ones unless the noise model is
-# of Aer, which is compared as well.
+# compared: that is a part of the work of translating it. What gates hold, such as definitions, takes longer, and is
+# read from the second time on that a circuit comes. Circuits with instructions whose contents cannot be compared, such
+# as control flow and gates of a user's own classes, are always translated, and so are noisy ones unless the noise model
+# is of Aer, which is compared as well.
 
-_PLAIN = frozenset({Barrier, Delay, IGate, Measure, Reset})
-"""Instructions of which nothing but their qubits and classical bits matters where there is no noise."""
-
-_COMPARED = frozenset({float, int, Parameter, ParameterVectorElement})
-"""Parameters of gates that are compared exactly."""
+_ALWAYS = ControlFlowOp, SaveInstruction
+"""Instructions whose circuits are always translated."""
 
 known_translations = Remembered()
 """The translations of circuits."""
 
 
-_plain_classes = {**{kind: kind for kind in _PLAIN}, **{type(kind()): kind for kind in (IGate, Measure, Reset)}}
-"""The plain instruction that those of a class are: those of a singleton are of a private class."""
+def reading_of(circuit: QuantumCircuit, columns: Columns | NativeColumns, held: Held | None = None) -> Reading | None:
+    """Return all that a circuit's translation depends on; None if something in it cannot be compared.
 
-Contents = tuple[object, ...]
-"""An instruction by value: a matrix as its type and its bytes, an evolution as its parts."""
-
-
-class Reading(NamedTuple):
-    """All that the translation of a circuit depends on.
-
-    others: of each instruction that is no standard gate its place, its class, its wires, and its classical bits or its
-    contents.
+    held: reads what instructions hold; None for a circuit that is in no other one.
     """
-
-    num_qubits: int
-    num_clbits: int
-    phase: Any
-    gates: tuple[object, ...]
-    others: list[tuple[int, type, Wires, Wires | Contents]]
-
-
-def reading_of(circuit: QuantumCircuit, columns: Columns | NativeColumns) -> Reading | None:
-    """Return all that a circuit's translation depends on; None if something in it cannot be compared."""
-    if not _COMPARED.issuperset(map(type, chain([circuit.global_phase], chain.from_iterable(columns.parameters)))):
+    if not COMPARED.issuperset(map(type, chain([circuit.global_phase], chain.from_iterable(columns.parameters)))):
         return None
-    others: list[tuple[int, type, Wires, Wires | Contents]] = []
+    others: list[tuple[int, type, Wires, Wires, Contents]] = []
     at = {bit: k for k, bit in enumerate(circuit.clbits if columns.others else ())}.__getitem__
     instructions, operations, wires = columns.instructions, columns.operations, columns.wires
     for place in columns.others:
         instruction = instructions[place]
         if columns.names[place] == "id" and instruction.is_standard_gate():  # of which noisy circuits have hundreds
-            others.append((place, IGate, wires[place], ()))
+            others.append((place, IGate, wires[place], (), ()))
             continue
         operation = operations[place] = instruction.operation
-        kind = _plain_classes.get(type(operation))
-        if kind is not None:
-            on = instruction.clbits
-            others.append((place, kind, wires[place], (at(on[0]),) if len(on) == 1 else tuple(map(at, on))))
-        elif type(operation) is UnitaryGate:
-            matrix = operation.params[0]
-            others.append((place, UnitaryGate, wires[place], (matrix.dtype, matrix.tobytes())))
-        elif type(operation) is PauliEvolutionGate and type(operation.params[0]) in _COMPARED:
-            contents = evolution_by_value(operation)
-            if contents is None:
-                return None
-            others.append((place, PauliEvolutionGate, wires[place], contents))
-        else:
+        kind, contents, on = PLAIN.get(type(operation)), cast("Contents | None", ()), instruction.clbits
+        if kind is None and not isinstance(operation, _ALWAYS):
+            held = held or _held(circuit)
+            kind, contents = type(operation), held.by(operation)
+        if kind is None or contents is None:
             return None
+        others.append((place, kind, wires[place], (at(on[0]),) if len(on) == 1 else tuple(map(at, on)), contents))
     return Reading(circuit.num_qubits, circuit.num_clbits, circuit.global_phase, columns.contents, others)
+
+
+def _held(circuit: QuantumCircuit) -> Held:
+    """Return what reads what the instructions of a circuit hold: everything if the circuit has come before."""
+    comes_again = known_translations.get(circuit, "came", ()) is not None
+    if not comes_again:
+        known_translations.put(circuit, "came", (), True, 0)
+    return Held(_inside if comes_again else None)
+
+
+def _inside(circuit: QuantumCircuit, held: Held) -> Reading | None:
+    return reading_of(circuit, _read(circuit), held)
+
+
+_NOTHING: Held = Held(None)
+"""Reads no definitions, in which noise would be found by names and labels."""

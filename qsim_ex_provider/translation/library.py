@@ -170,12 +170,17 @@ def _clifford(operation: Clifford, place: Place, to: Translator) -> None:
     to.circuit(operation.to_circuit(), place.wires, (), place.controls)
 
 
+def is_its_base(gate: ControlledGate) -> bool:
+    """Return whether a gate is its base gate under controls; some MCX have helper qubits at their end."""
+    return bool(gate.num_qubits == gate.num_ctrl_qubits + gate.base_gate.num_qubits)
+
+
 @emit.register(ControlledGate)
 def _controlled(gate: ControlledGate, place: Place, to: Translator) -> None:
     """Append the base gate under the controls."""
     base, k = gate.base_gate, gate.num_ctrl_qubits
     controls, wires = place.controls.and_(place.wires[:k], gate.ctrl_state), place.wires[k:]
-    if len(wires) != base.num_qubits:  # some of the MCX family carry helper qubits at their end
+    if not is_its_base(gate):
         to.circuit(gate.definition, place.wires, (), place.controls)
     elif isinstance(base, UGate) and len(gate.params) == 4:  # CU has a phase that its base gate lacks
         *angles, phase = map(to.number, gate.params)

@@ -21,7 +21,7 @@ from qsim_ex.frameworks import GATES, Measured, QiskitReader, ReadGates
 from qsim_ex_provider.translation.place import ToNumber
 
 if TYPE_CHECKING:
-    from qsim_ex_provider.translation.circuits import Reading
+    from qsim_ex_provider.translation.held import Reading
 
 Wires = tuple[int, ...]
 
