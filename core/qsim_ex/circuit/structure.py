@@ -189,7 +189,7 @@ class Structure:
         if (wires := self.gate_wires) is not None and (wires.mixed != every or wires.groups > 1):
             return False
         work = [one for one in self.distinct if type(one) in (Op, Permutation, Channel)]
-        if _largest_group(wires_of(self._acted[id(one)]) for one in work) < self.num_qubits:
+        if _largest_group(map(wires_of, {self._acted[id(one)] for one in work})) < self.num_qubits:
             return False
         return _mixed([(one.mixed_wires, one.when.value if type(one) is Op else 0) for one in work]) == every
 
