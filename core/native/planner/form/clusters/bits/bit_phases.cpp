@@ -62,6 +62,21 @@ void BitPhases::add(const Polynomial& where, double angle) {
     if (is_none(at->second)) others_.erase(at);
 }
 
+std::optional<std::vector<JointPhase>> BitPhases::taken(int bit) {
+    for (const auto& [where, angle] : others_)
+        if (where.reads(bit)) return {};
+    std::vector<JointPhase> out;
+    std::erase_if(of_products_, [&](const auto& one) {
+        const Mask others = one.first & ~unit(bit);
+        if (others == one.first) return false;
+        out.push_back({others, others, one.second});
+        return true;
+    });
+    is_joined_ = is_joined_ && out.empty();
+    if (out.size() <= most_joined) join_phases(out, rounding);
+    return out;
+}
+
 const std::optional<std::vector<JointPhase>>& BitPhases::joint() const {
     if (!is_joined_) join();
     is_joined_ = true;

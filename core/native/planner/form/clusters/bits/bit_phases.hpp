@@ -14,6 +14,8 @@ class BitPhases {
 
     // Adds e^{i angle} where a polynomial is 1. One that is more than a few products stays as it is, until it goes.
     void add(const Polynomial& where, double angle);
+    // Takes away phases where a bit is 1, as few of other bits where it is; none where that is not known.
+    std::optional<std::vector<JointPhase>> taken(int bit);
     // How many products have been looked at.
     std::size_t work() const { return work_; }
     // How many angles it is made of.

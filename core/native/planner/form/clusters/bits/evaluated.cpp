@@ -22,6 +22,7 @@ constexpr std::size_t most_left = 24;      // pieces that are left out while all
 // found.
 constexpr std::size_t at_first = 10'000, for_piece = 600, for_found = 1'000;
 constexpr double least = 2;  // more pieces than so many have to make one
+constexpr double least_again = 4;  // so many where frames were let go of, or others are not found
 
 class Evaluated {
   public:
@@ -38,7 +39,7 @@ class Evaluated {
         std::size_t out = 0;
         const std::size_t begun = work_;
         for (std::size_t k = 0; k < given_.all.size(); ++k) {
-            if (!gone_[k] && returns_[k] && work_ < begun + within_ + for_found * out) out += take(k);
+            if (!gone_[k] && returns_[k] && work_ < begun + within_ + again_ + for_found * out) out += take(k);
             if (!gone_[k]) keep(k);
         }
         given_.all = std::move(done_);
@@ -47,6 +48,8 @@ class Evaluated {
     Pieces result() const { return given_.pieces(false); }
 
   private:
+    using Frames = Evaluation::Frames;
+
     // An end of what is looked at from a piece on: so many pieces, and what they do in all. before: those between them that
     // come first.
     struct End {
@@ -104,9 +107,9 @@ class Evaluated {
     }
 
     // Goes on from a piece to the best end. What does not fit comes behind, and what is on other wires and does not come
-    // again comes first.
-    End scan(std::size_t from) const {
-        Evaluation now(static_cast<int>(given_.num_wires()), zeros_ ? ~touched_ : 0);
+    // again comes first. refused: whether some piece is not diagonal.
+    End scan(std::size_t from, Frames frames, bool& refused) const {
+        Evaluation now(static_cast<int>(given_.num_wires()), zeros_ ? ~touched_ : 0, frames);
         End best;
         std::vector<std::size_t> inside, before;
         std::vector<std::vector<Axis>> left(given_.num_wires());  // axes of pieces that come behind
@@ -127,7 +130,9 @@ class Evaluated {
                 const auto& own = left[static_cast<std::size_t>(wire)];
                 may = may && std::all_of(own.begin(), own.end(), passes);
             });
-            may = may && now.act(piece, changes_first(now, k));
+            if (may && !now.act(piece, frames == Frames::guessed ? changes_first(now, k) : -1)) {
+                may = false, refused = true;
+            }
             if (!may) {
                 if (inside.empty()) break;
                 if (given_.all[k].other) closed |= given_.all[k].wires();
@@ -162,7 +167,14 @@ class Evaluated {
 
     // Puts what pieces from one on do in all in place of them, if they are fewer then; returns how much was read as them.
     std::size_t take(std::size_t from) {
-        End best = scan(from);
+        bool refused = false;
+        End best = scan(from, Frames::guessed, refused);
+        if (!best.pieces && refused && again_ < within_ / 2) {
+            const std::size_t begun = work_;
+            best = scan(from, Frames::let_go, refused);
+            again_ += work_ - begun;
+            if (best.worth < least_again) return 0;
+        }
         if (!best.pieces) return 0;
         std::size_t parts = 0;
         for (const std::size_t k : best.inside) parts += given_.all[k].own.parts, gone_[k] = true;
@@ -203,6 +215,7 @@ class Evaluated {
     bool zeros_;
     std::size_t within_;
     std::size_t& work_;
+    std::size_t again_ = 0;  // work where frames were let go of
     std::vector<bool> gone_, returns_;
     std::vector<std::vector<std::size_t>> on_wire_;
     std::vector<AxisPieces::Item> done_;

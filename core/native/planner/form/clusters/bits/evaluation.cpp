@@ -59,6 +59,36 @@ std::optional<Polynomial> Evaluation::bit_along(int wire, const Axis& axis, bool
     return more ? bit ^ *more : bit;
 }
 
+// Lets a wire have any axis again, if no other one has read it: phases and flips of its bit become turns of it that wait.
+void Evaluation::let_go(int wire) {
+    Wire& own = wires_[static_cast<std::size_t>(wire)];
+    const Polynomial flip = own.bit ^ own.begins;
+    const bool is_computed = !flip.is_zero() && (own.begins.is_zero() || own.begins.is_one());  // where it was known
+    if (!has_frame(wire) || !own.conditions.empty() || flip.reads(wire) || is_computed) return;
+    const auto reads = [&](const Polynomial& one) { return one.reads(wire); };
+    for (const Wire& other : wires_) {
+        work_ += other.bit.size();
+        if (&other == &own) continue;
+        if (reads(other.bit) || std::any_of(other.conditions.begin(), other.conditions.end(), reads)) return;
+    }
+    const Wire before = own;
+    const BitPhases all = phases_;
+    const std::optional<std::vector<JointPhase>> taken = phases_.taken(wire);
+    if (!taken) return;
+    own.turns.assign(1, identity2), own.bit = own.begins = {};
+    with_frames_ &= ~unit(wire);
+    bool fits = true;
+    for (const JointPhase& one : *taken) {
+        const std::optional<Polynomial> where = Polynomial::where(one.bits, one.values);
+        fits = fits && where && turn_where(wire, *where, phase_about(before.z, one.angle), identity2);
+    }
+    if (!fits || !turn_where(wire, flip, operator_about(before.x), identity2)) {
+        own = before, phases_ = all, with_frames_ |= unit(wire);
+        return;
+    }
+    for (Matrix2& turn : own.turns) turn = before.turns[0] * turn;
+}
+
 bool Evaluation::act(const AxisPiece& piece, int open) {
     Polynomial where = piece.is_parity ? Polynomial() : Polynomial(0);
     bool fits = true;
@@ -66,6 +96,7 @@ bool Evaluation::act(const AxisPiece& piece, int open) {
     std::vector<std::pair<int, Polynomial>> bits;
     each(piece.wires, [&](int wire) {
         std::optional<Polynomial> bit = bit_along(wire, piece.axis_of(wire), fits);
+        if (!bit && frames_ == Frames::let_go) let_go(wire), bit = bit_along(wire, piece.axis_of(wire), fits);
         work_ += bit ? bit->size() : wires_[static_cast<std::size_t>(wire)].turns.size();
         if (!bit) without |= unit(wire);
         else bits.emplace_back(wire, std::move(*bit));

@@ -32,15 +32,19 @@ struct InAll {
 
 class Evaluation {
   public:
+    // Frames stay as they were guessed, or wires let go of theirs where that is not too late.
+    enum class Frames { guessed, let_go };
+
     // zeros: wires that are 0 at the beginning.
-    Evaluation(int wires, Mask zeros) : wires_(static_cast<std::size_t>(wires)), written_(wires_.size()), zeros_(zeros) {}
+    Evaluation(int wires, Mask zeros, Frames frames)
+        : wires_(static_cast<std::size_t>(wires)), written_(wires_.size()), zeros_(zeros), frames_(frames) {}
 
     Mask with_frames() const { return with_frames_; }
     Mask wires() const { return known_; }
     // Lets something else act before all, on wires that are not there yet.
     void touch(Mask wires) { zeros_ &= ~wires; }
-    // Lets a piece act. open: a wire that stays without a frame, if it has none and may. If the piece is not diagonal in the
-    // bits of two wires, or takes too many terms, nothing has changed, and it returns false.
+    // Lets a piece act. open: a wire that stays without a frame, if it has none and may; -1 for none. If the piece is not
+    // diagonal in the bits of two wires, or takes too many terms, it does not, and it returns false.
     bool act(const AxisPiece& piece, int open);
     // Returns how many steps it takes at least.
     std::size_t fewest() const;
@@ -69,6 +73,7 @@ class Evaluation {
     bool has_frame(int wire) const { return (with_frames_ >> wire & 1) != 0; }
     Polynomial beginning(int wire, const Axis& z) const;
     void add_frame(int wire, const Axis& along);
+    void let_go(int wire);
     std::optional<Polynomial> bit_along(int wire, const Axis& axis, bool& fits) const;
     static std::optional<Values> condition_among(const Wire& of, const Polynomial& where);
     static std::optional<Polynomial> polynomial_of(const Wire& of, const Values& values);
@@ -86,6 +91,7 @@ class Evaluation {
     std::vector<Wire> wires_;
     mutable std::vector<Written> written_;  // of each wire, what was last written
     Mask zeros_, known_ = 0, with_frames_ = 0;
+    Frames frames_;
     BitPhases phases_;
     mutable std::size_t work_ = 0;
 };

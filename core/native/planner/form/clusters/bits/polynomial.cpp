@@ -52,6 +52,14 @@ std::optional<Polynomial> product(const Polynomial& one, const Polynomial& other
     return out;
 }
 
+std::optional<Polynomial> Polynomial::where(Mask bits, Mask values) {
+    std::optional<Polynomial> out(Polynomial(bits & values));
+    each(bits & ~values, [&](int bit) {
+        if (out) out = product(*out, Polynomial(unit(bit)) ^ Polynomial(0));
+    });
+    return out;
+}
+
 std::optional<Polynomial> Polynomial::with_flipped(int bit, const Polynomial& where) const {
     std::vector<Mask> terms = terms_;
     for (const Mask term : terms_)

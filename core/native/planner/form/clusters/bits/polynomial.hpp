@@ -31,6 +31,9 @@ class Polynomial {
     // Returns it with a bit flipped where another polynomial is 1.
     std::optional<Polynomial> with_flipped(int bit, const Polynomial& where) const;
 
+    // Returns the polynomial that is 1 where bits have values; none if it takes too many terms.
+    static std::optional<Polynomial> where(Mask bits, Mask values);
+
   private:
     static Polynomial sum_of(std::vector<Mask> terms);
 
