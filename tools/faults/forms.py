@@ -94,12 +94,19 @@ FAULTS = {
         "before = adjoint(turn) * before;",
     ),
     "a wire that is turned between what reads it": Fault(
-        "clusters/blocks/selected.cpp", "if (is_diagonal(piece.turn_of(wire))) out |= unit(wire);", "out |= unit(wire);"
+        "clusters/blocks/selected.cpp", "is_diagonal(piece.turn_of(wire)) ? 0 : unit(wire)", "Mask{0}"
     ),
     "a piece that passes what it shares a wire with": Fault(
         "clusters/blocks/selected.cpp",
-        "behind.push_back(k), later |= piece.wires & ~window.read_of(piece);",
-        "behind.push_back(k);",
+        "later_ |= piece.wires & ~passes, passed_ |= passes;",
+        "passed_ |= passes;",
+    ),
+    "a wire that is turned behind what passed": Fault("clusters/blocks/selected.cpp", "!(turns & passed_)", "true"),
+    "the values of several controls": Fault(
+        "clusters/blocks/selection.cpp", "out.values = values_of(value_, 0);", "out.values = read_;"
+    ),
+    "a piece that is part of one phase, and comes again": Fault(
+        "clusters/clusters.cpp", "given_.all[whole.taken[k - own]].wires = 0;", ""
     ),
     "which matrix what is read chooses": Fault("write/matrices.cpp", "(row | read) * (all + 1)", "row * (all + 1)"),
     "a bit whose flip counts its old value": Fault(

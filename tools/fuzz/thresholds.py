@@ -38,6 +38,7 @@ DRAWN: Mapping[str, tuple[int, ...]] = {
     "clustered_entries": (0, 1 << 30),
     "block_pieces": (2, 8),
     "pieces_of_three": (2, 5),
+    "pieces_of_phase": (2, 12),
     "selected_turns": (2, 4),
     "phase_pairs": (0, 1),
     "planned_microseconds": (0, 1 << 30),

@@ -71,7 +71,7 @@ class Threshold {
     row(written_bytes) row(slice_microseconds) row(past_caches) row(scale_left) row(unmixed_tile) row(turned_bits) row(layer_strings) row(layers_asked) \
     row(layers_looked_at) row(items_moved) row(selectors) row(rotations_ahead) \
     row(rotations_looked_at) row(change_microseconds) row(clustered_percent) \
-    row(clustered_entries) row(block_pieces) row(pieces_of_three) \
+    row(clustered_entries) row(block_pieces) row(pieces_of_three) row(pieces_of_phase) \
     row(selected_turns) row(phase_pairs)
 // clang-format on
 

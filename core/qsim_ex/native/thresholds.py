@@ -74,7 +74,7 @@ class Native:
     clustered_entries: what may be looked at for clusters in a first run, for each of its microseconds.
     block_pieces: the fewest gates on two wires, as a transpiler writes them, of a matrix on four wires; of one without
         zeros twice as many. Fewer are no dearer as matrices on three. pieces_of_three: of one on three wires; fewer
-        are no dearer one by one.
+        are no dearer one by one. pieces_of_phase: of a cluster that is looked at as one phase under many controls.
     selected_turns: the fewest turns of a wire between gates that read others, so that these select its matrix.
     phase_pairs: the most CZ for each parity that stay as they are; more phases side by side are those of parities, of
         which a table reads ten, too.
@@ -128,5 +128,6 @@ class Native:
     clustered_entries: int = 75
     block_pieces: int = 40
     pieces_of_three: int = 12
+    pieces_of_phase: int = 40
     selected_turns: int = 8
     phase_pairs: int = 2

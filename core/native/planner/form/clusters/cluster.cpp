@@ -37,7 +37,7 @@ class Probe {
         while (unknown_ && !mixed_) {
             const int wire = lowest(unknown_ & before ? unknown_ & before : unknown_);
             work += 3 * made_.size();
-            const int rank = made_.rank(wire);
+            const int rank = whole_ >> wire & 1 ? made_.rank(wire) : 2;  // one that is 0 at first has no more
             if (rank > 2) mixed_ = unit(wire);
             else unknown_ &= ~unit(wire), factors_ = (factors_ & ~unit(wire)) | (rank == 1 ? unit(wire) : 0);
         }

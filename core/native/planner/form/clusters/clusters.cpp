@@ -13,6 +13,7 @@
 #include "planner/form/clusters/blocks/controlled.hpp"
 #include "planner/form/clusters/blocks/selected.hpp"
 #include "planner/form/clusters/controlled_turns.hpp"
+#include "planner/form/clusters/one_phase.hpp"
 #include "planner/form/clusters/pair.hpp"
 #include "planner/form/clusters/piece_order.hpp"
 #include "planner/form/clusters/settled_turns.hpp"
@@ -51,38 +52,9 @@ constexpr std::size_t work_at_first = 100'000, work_for_found = 10'000;
 constexpr std::size_t work_in_windows = 100;
 constexpr std::size_t work_around = 200;     // entries around phases, for each piece that was read
 constexpr std::size_t work_on_bits = 150;    // terms of polynomials, for each piece that was read
+constexpr std::size_t vain_at_first = 150'000, work_in_vain = 30;  // entries for one phase, for each piece that was read
 constexpr double much = 4;                   // gain of phases that are worth more work
 constexpr std::size_t patience = 24;         // clusters without phases before others are looked at less closely
-
-// Whether some wire has so many pieces one behind the other that are on three more wires at most, as a block has that is
-// dear enough.
-bool may_have_wide_blocks(const Pieces& of) {
-    struct Run {
-        Mask wires = 0;
-        std::size_t pieces = 0;
-    };
-    std::vector<Run> runs(of.carried().size());
-    bool out = false;
-    for (const Piece& piece : of.all)
-        each(piece.wires, [&](int wire) {
-            Run& own = runs[static_cast<std::size_t>(wire)];
-            if (!piece.joins() || count(own.wires | piece.wires) > 4) own = {};
-            if (piece.joins()) own.wires |= piece.wires, out = out || 2 * ++own.pieces >= thresholds.block_pieces;
-        });
-    return out;
-}
-
-// What turns the operator of a string on a wire into Z.
-Matrix2 to_z(const Pauli& of, Mask wire) { return form::to_z((of.x & wire) != 0, (of.z & wire) != 0); }
-
-Matrix2 operator_of(const Pauli& of, Mask wire) { return operator_matrix((of.x & wire) != 0, (of.z & wire) != 0); }
-
-Matrix2 turn_about(const Pauli& of, double angle) {
-    Matrix2 out = operator_of(of, of.x | of.z);
-    for (std::size_t k = 0; k < 4; ++k)
-        out[k] = std::cos(angle / 2) * identity2[k] - Complex(0, std::sin(angle / 2)) * out[k];
-    return out;
-}
 
 }  // namespace
 
@@ -108,7 +80,8 @@ bool Clusters::advance() {
     if (gave_up_) return false;
     const std::size_t all = pass_ ? given_.all.size() : form_.read_in_order.size();
     for (Int left = pass_ ? Int{64} : Int{thresholds.instructions_at_once}; left > 0 && next_ < all; --left, ++next_)
-        if (pass_) add(std::move(given_.all[next_]));
+        if (pass_ && given_.all[next_].wires) add(std::move(given_.all[next_]));
+        else if (pass_) continue;  // part of one phase
         else read(form_.read_in_order[next_], static_cast<Index>(next_));
     if (next_ < all) return true;
     if (pass_) end_pass();
@@ -190,6 +163,7 @@ void Clusters::add(Piece piece) {
     }
     const auto meets = [&](const Cluster& one) { return (one.wires & piece.wires) != 0; };
     const Pass& pass = passes[pass_ - 1];
+    const Mask piece_wires = piece.wires;
     for (;;) {
         Mask wires = piece.wires;
         std::size_t number = 1;
@@ -215,9 +189,35 @@ void Clusters::add(Piece piece) {
             }
         into.wires = wires;
         into.pieces.push_back(behind_turns(std::move(piece)));
+        const bool looks = !is_rest_ && !into.is_looked_at && pass_ == on_many_wires && may_be_phase(into);
         std::erase_if(open_, [](const Cluster& one) { return !one.wires; });
+        if (looks) look_for_phase(piece_wires);
         return;
     }
+}
+
+// Looks whether the cluster on some wires, with pieces that come next, begins with one phase; puts it if so.
+void Clusters::look_for_phase(Mask wires) {
+    const auto at = std::find_if(open_.begin(), open_.end(), [&](const Cluster& one) { return one.wires & wires; });
+    at->is_looked_at = true;
+    Mask closed = 0;  // wires with pieces, or turns, that the cluster has not
+    for (const Cluster& one : open_) closed |= one.wires & ~at->wires;
+    for (std::size_t wire = 0; wire < turns_.size(); ++wire)
+        if (!is_identity(turns_[wire])) closed |= unit(static_cast<int>(wire));
+    LongCluster whole(*at, given_.all, next_ + 1, closed);
+    std::size_t work = 0;
+    if (vain_ + whole.least_work() > vain_at_first + work_in_vain * read_) return;
+    const Beginning found = find_phase(whole.of, work);
+    vain_ += work - std::min(work, work_for_found * found.pieces);
+    if (!found.pieces) return;
+    const std::size_t own = at->pieces.size();
+    open_.erase(at);
+    put_phases(whole.of, found, made_);
+    failed_ = 0, parts_ += found.pieces;
+    for (std::size_t k = own; k < found.pieces; ++k) given_.all[whole.taken[k - own]].wires = 0;
+    is_rest_ = true;
+    for (std::size_t k = found.pieces; k < own; ++k) add(std::move(whole.of.pieces[k]));
+    is_rest_ = false;
 }
 
 // Returns the cluster of most pieces that is on some wires, of those that are not only on the wires ahead if there are such.

@@ -26,6 +26,17 @@ Matrix2 to_z(bool x, bool z) {
     return z ? h * phase2(-pi / 2) : h;
 }
 
+Matrix2 operator_of(const Pauli& of, Mask wire) { return operator_matrix((of.x & wire) != 0, (of.z & wire) != 0); }
+
+Matrix2 to_z(const Pauli& of, Mask wire) { return to_z((of.x & wire) != 0, (of.z & wire) != 0); }
+
+Matrix2 turn_about(const Pauli& of, double angle) {
+    Matrix2 out = operator_of(of, of.x | of.z);
+    for (std::size_t k = 0; k < 4; ++k)
+        out[k] = std::cos(angle / 2) * identity2[k] - Complex(0, std::sin(angle / 2)) * out[k];
+    return out;
+}
+
 std::size_t take_flips(std::vector<Complex>& entries, std::size_t size) {
     std::size_t best = 0, most = 0;
     for (std::size_t flips = 0; flips < size; ++flips) {
@@ -159,8 +170,8 @@ bool is_any_swap(const std::vector<Complex>& of) {
 
 }  // namespace
 
-// Puts a matrix under a control. Phases before its wires pass it, and its first entry is positive: that phase is one of the
-// control. What is a sum of the identity and a swap any turn of both wires passes, too: that before the wire that others
+// Puts a matrix under controls. Phases before its wires pass it, and its first entry is positive: that phase is one of the
+// controls. What is a sum of the identity and a swap any turn of both wires passes, too: that before the wire that others
 // have used, so that along swaps of many wires no turns are left.
 void Pieces::put_controlled(Piece piece) {
     const Mask both = piece.wires & ~piece.control;
@@ -168,10 +179,11 @@ void Pieces::put_controlled(Piece piece) {
     const Matrix2 turn = piece.turn_of(first) * carried(first);
     const bool passes = is_any_swap(piece.entries);
     std::size_t place = 0, bit = 1;
+    Piece behind{Piece::where, 0};  // its phase, under several controls
     each(piece.wires, [&](int wire) {
         Matrix2& before = piece.before[place++];
         before = before * carried(wire);
-        const bool is_control = unit(wire) == piece.control;
+        const bool is_control = piece.control >> wire & 1;
         if (passes && !is_control) {
             before = adjoint(turn) * before, carried(wire) = turn;
             return;
@@ -187,11 +199,16 @@ void Pieces::put_controlled(Piece piece) {
     if (const double length = std::abs(piece.entries[0]); length > rounding) {
         const Complex by = piece.entries[0] / length;
         for (Complex& one : piece.entries) one = times(one, std::conj(by));
+        const auto number = static_cast<std::size_t>(count(piece.control));
+        if (number > 1 && size_of(by - 1.0) > rounding)
+            behind = {
+                Piece::where, piece.control, std::arg(by), piece.values, std::vector<Matrix2>(number, identity2), {}, 0, 0};
         Matrix2& own = carried(lowest(piece.control));
-        own = own * (piece.values ? Matrix2{1, 0, 0, by} : Matrix2{by, 0, 0, 1});
+        if (number == 1) own = own * (piece.values ? Matrix2{1, 0, 0, by} : Matrix2{by, 0, 0, 1});
     }
     untouched_ &= ~piece.wires;
     all.push_back(std::move(piece));
+    if (behind.wires) put(std::move(behind), true);
 }
 
 // Lets two wires change places, and what acts on them.

@@ -36,6 +36,11 @@ inline Matrix2 phase2(double angle) { return {1, 0, 0, std::polar(1.0, angle)}; 
 Matrix2 operator_matrix(bool x, bool z);
 Matrix2 to_z(bool x, bool z);
 
+// The same of a string on a wire; and the turn about that operator, exp(-i angle/2 P).
+Matrix2 operator_of(const Pauli& of, Mask wire);
+Matrix2 to_z(const Pauli& of, Mask wire);
+Matrix2 turn_about(const Pauli& of, double angle);
+
 // Takes flips of wires off a matrix [size, size], behind it, so that most of its diagonal is not 0: then it mixes sets of
 // values. Returns the wires, by their bits.
 std::size_t take_flips(std::vector<Complex>& entries, std::size_t size);

@@ -53,6 +53,13 @@ void Writer::write_phase(Mask wires, Mask values, Complex by) {
     entries.push_back(by);
 }
 
+// Lets the last gate act where wires have the values of a mask.
+void Writer::put_under(Mask wires, Mask values) {
+    gates.back().conditions = static_cast<Index>(conditions.size());
+    each(wires, [&](int wire) { conditions.push_back({unit(wire), (values >> wire & 1) != 0}); });
+    gates.back().num_conditions = static_cast<Index>(conditions.size()) - gates.back().conditions;
+}
+
 // Writes a turn of a wire as one whose rows begin with positive numbers, and a phase; what both have in common is of all.
 void Writer::write_turn(int wire, const Matrix2& turn) {
     Matrix2 left = turn;
@@ -73,8 +80,7 @@ void Writer::write_piece(const Piece& piece, const Target& target, const std::ve
         case Piece::block: write_block(piece.wires, piece.entries); break;
         case Piece::controlled:
             write_block(piece.wires & ~piece.control, piece.entries);
-            gates.back().conditions = static_cast<Index>(conditions.size()), gates.back().num_conditions = 1;
-            conditions.push_back({piece.control, piece.values != 0});
+            put_under(piece.control, piece.values);
             break;
         case Piece::turn: break;
         case Piece::rotation: {
@@ -91,9 +97,7 @@ void Writer::write_piece(const Piece& piece, const Target& target, const std::ve
             } else {
                 gates.push_back({Gate::flip, 0, own, {std::numbers::pi}});
             }
-            gates.back().conditions = static_cast<Index>(conditions.size());
-            each(piece.wires & ~own, [&](int wire) { conditions.push_back({unit(wire), (piece.values >> wire & 1) != 0}); });
-            gates.back().num_conditions = static_cast<Index>(conditions.size()) - gates.back().conditions;
+            put_under(piece.wires & ~own, piece.values);
         }
     }
 }

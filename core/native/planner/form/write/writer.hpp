@@ -132,6 +132,7 @@ class Writer {
     void write_matrix(Mask mixes, const Complex* of);
     void write_block(Mask wires, const std::vector<Complex>& of);
     void write_phase(Mask wires, Mask values, Complex by);
+    void put_under(Mask wires, Mask values);
     void write_turn(int wire, const Matrix2& turn);
     bool mostly_adds() const;
     void write_pieces(const Pieces& found, const std::vector<Target>& chosen);

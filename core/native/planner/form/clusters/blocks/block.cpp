@@ -199,4 +199,20 @@ std::size_t put_block(Cluster& of, int wires, bool ends, Pieces& to, std::size_t
     return best.number;
 }
 
+bool may_have_wide_blocks(const Pieces& of) {
+    struct Run {
+        Mask wires = 0;
+        std::size_t pieces = 0;
+    };
+    std::vector<Run> runs(of.carried().size());
+    bool out = false;
+    for (const Piece& piece : of.all)
+        each(piece.wires, [&](int wire) {
+            Run& own = runs[static_cast<std::size_t>(wire)];
+            if (!piece.joins() || count(own.wires | piece.wires) > 4) own = {};
+            if (piece.joins()) own.wires |= piece.wires, out = out || 2 * ++own.pieces >= thresholds.block_pieces;
+        });
+    return out;
+}
+
 }  // namespace qx::form

@@ -12,4 +12,8 @@ namespace qx::form {
 // looked at are added.
 std::size_t put_block(Cluster& of, int wires, bool ends, Pieces& to, std::size_t& work);
 
+// Whether some wire has so many pieces one behind the other that are on three more wires at most, as a block on four wires
+// has that is dear enough.
+bool may_have_wide_blocks(const Pieces& of);
+
 }  // namespace qx::form
