@@ -3,7 +3,7 @@
 // In between they mix all of their wires. At the end each wire is read, which is asked of one wire after the other, with all
 // others 0 at first: that is little work, and most of what is no phase is given up at the first wire or the second.
 
-#include "planner/form/clusters/one_phase.hpp"
+#include "planner/form/clusters/blocks/one_phase.hpp"
 
 #include <algorithm>
 #include <utility>

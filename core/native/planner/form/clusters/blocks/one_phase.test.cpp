@@ -1,6 +1,6 @@
 // Tests of many pieces that are one phase.
 
-#include "planner/form/clusters/one_phase.hpp"
+#include "planner/form/clusters/blocks/one_phase.hpp"
 
 #include <numbers>
 
