@@ -52,6 +52,17 @@ def test_single_precision(gpu: Make) -> None:
     compare(sweep, gpu(precision="single").gradient(sweep, sums), sums, tolerance=2e-5)
 
 
+@pytest.mark.parametrize("letters", ["IZ", "XY"])
+def test_strings_that_differ_on_wires_of_devices(gpu: Make, letters: str) -> None:
+    """Strings that are the same within each device, on one of several, are each their own part of a sum."""
+    sweep = layers(4, 5)
+    sums = [
+        PauliSum.from_labels({"ZXYZ"[:at] + one + "ZXYZ"[at + 1 :]: 0.3 + k for k, one in enumerate(letters)})
+        for at in range(4)
+    ]
+    compare(sweep, gpu(virtual_peers=2).gradient(sweep, sums), sums)
+
+
 def test_angles_at_zero(gpu: Make) -> None:
     """Derivatives are right where all angles are 0, and the entries of matrices with them."""
     builder = ParameterSweepBuilder(3, 0)

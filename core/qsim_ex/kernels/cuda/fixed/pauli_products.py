@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
+from operator import itemgetter
 from typing import NamedTuple
 
 import numpy as np
@@ -130,7 +131,8 @@ def _words(sums: tuple[StoredSum, ...], num_bits: int, cached: int, tile: int | 
             begin = len(parts) // 2
             registers = order[tile - REGISTERS : tile] if tile and passes else (8, 9, 10)  # as in the kernels
             for x in some:
-                strings = sorted((_on(z, registers), z, coefficient) for z, coefficient in by_x[x])
+                placed = [(_on(z, registers), z, coefficient) for z, coefficient in by_x[x]]
+                strings = sorted(placed, key=itemgetter(0, 1))  # some are equal on this device
                 zs += [z | place << _PLACE if passes else z for place, z, _ in strings]
                 coefficients += [coefficient for *_, coefficient in strings]
                 parts += [_on(x, order[:tile]) if passes else x, len(zs)]
