@@ -71,16 +71,15 @@ def _parts(
     if heavy := BatchCall.of_shots(circuit, options).may_be_heavy:
         circuit = Circuit.of_structure(parted(circuit.structure), circuit.operands)
     separation = separation_of(circuit.structure, how="apart" if options.separate else "whole")
-    if separation is None:
-        made = seen(circuit.structure, whole=True) if heavy else circuit.structure
-        return None, [(circuit, program_of(made, False, 0, ()))]
-    if options.divides:
+    if separation is not None and options.divides:
         try:
             for part in separation.parts:
                 assign_hypothetical(len(part.wires), options, elsewhere=machine is not None)
         except OptionError:  # the demanded pieces are too many for the wires of a part
             separation = separation_of(circuit.structure, how="whole")
-            assert separation is not None
+    if separation is None:
+        made = seen(circuit.structure, whole=True) if heavy else circuit.structure
+        return None, [(circuit, program_of(made, False, 0, ()))]
     found = []
     for part in separation.parts:
         operands = circuit.operands if part.columns is None else circuit.operands[:, part.columns]
