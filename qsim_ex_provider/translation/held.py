@@ -86,7 +86,7 @@ class Held:
             if type(operation) is PauliEvolutionGate and type(operation.params[0]) in COMPARED:
                 return evolution_by_value(operation)
             return None if self._read is None else self._object(operation)
-        except _NoValue:
+        except (_NoValue, RecursionError):  # the latter of objects that hold themselves
             return None
 
     def _object(self, of: Any) -> Contents:

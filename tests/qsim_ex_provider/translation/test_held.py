@@ -94,3 +94,11 @@ def test_classes_of_a_users_own() -> None:
     for turned in (0.3, 0.5, 0.7):
         _Mine.turned, circuit.data[0].operation.definition = turned, None
         assert translate(circuit).operands[0, 2] == np.cos(turned / 2)
+
+
+def test_a_gate_that_holds_itself() -> None:
+    """A gate with itself among its attributes is translated each time, and to the same."""
+    circuit = nested()
+    circuit.data[0].operation.of = circuit.data[0].operation
+    assert is_alike(translate(circuit), translate(circuit))
+    assert is_alike(translate(circuit), translate(nested()))
