@@ -4,18 +4,83 @@
 #include <stdlib.h>
 
 #include <atomic>
+#include <bit>
 #include <new>
 
 #include "base/export.hpp"
 
+#ifdef __has_feature
+#if __has_feature(address_sanitizer)
+#define QX_SANITIZED
+#endif
+#endif
+#if defined(__SANITIZE_ADDRESS__) && !defined(QX_SANITIZED)
+#define QX_SANITIZED
+#endif
+
 namespace qx {
 namespace {
 
-// Where a thread goes back to when memory is refused, and whose its allocations are.
+#ifdef QX_SANITIZED
+constexpr bool sanitized = true;
+#else
+constexpr bool sanitized = false;
+#endif
+
+// Blocks that were freed in a call, for what it allocates next: most are small, and freed soon. Each was allocated by
+// itself, so that whoever has one may free it. Sanitizers see blocks that nobody keeps.
+class Spare {
+  public:
+    Spare() = default;
+    Spare(const Spare&) = delete;
+    Spare& operator=(const Spare&) = delete;
+    ~Spare() { release(); }
+
+    // The bytes that are allocated for a block of so many: four sizes between two powers of two.
+    static constexpr std::size_t whole(std::size_t bytes) {
+        const std::size_t step = std::size_t{1} << (std::bit_width(bytes - 1) - 3);
+        return keeps(bytes) ? (bytes + step - 1) / step * step : bytes;
+    }
+    // Returns a block of so many bytes, null if there is none.
+    Block* take(std::size_t bytes) {
+        if (!keeps(bytes) || !first_[number(bytes)]) return nullptr;
+        Block*& first = first_[number(bytes)];
+        Block* found = first;
+        first = found->after, kept_ -= whole(bytes);
+        return found;
+    }
+    // Keeps a block of so many bytes; returns false if it is not to be kept.
+    bool keep(Block* block, std::size_t bytes) {
+        if (!keeps(bytes) || kept_ >= most) return false;
+        Block*& first = first_[number(bytes)];
+        block->after = first, first = block, kept_ += whole(bytes);
+        return true;
+    }
+    // Frees all of them.
+    void release() {
+        for (Block*& first : first_)
+            while (Block* block = first) first = block->after, free(block);
+        kept_ = 0;
+    }
+
+  private:
+    static constexpr std::size_t longest = 17, sizes = 4 * longest, most = std::size_t{1} << 22;
+    static constexpr bool keeps(std::size_t bytes) { return !sanitized && bytes <= std::size_t{1} << longest; }
+    static constexpr std::size_t number(std::size_t bytes) {
+        const auto width = static_cast<std::size_t>(std::bit_width(bytes - 1));
+        return 4 * (width - 1) + ((bytes - 1) >> (width - 3) & 3);
+    }
+
+    Block* first_[sizes] = {};
+    std::size_t kept_ = 0;  // bytes
+};
+
+// Where a thread goes back to when memory is refused, whose its allocations are, and what was freed since the outermost one.
 struct Entry {
     Ledger* ledger;
     Entry* outer;
     Undo* last;
+    Spare* spare;
     jmp_buf back;
 };
 
@@ -56,16 +121,28 @@ void* joined(void* found, std::size_t ahead) {
 
 // Returns memory of the present ledger, null if it is refused.
 void* allocated(std::size_t bytes) {
-    void* found = refuses() ? nullptr : malloc(sizeof(Block) + bytes);
+    if (refuses()) return nullptr;
+    const std::size_t size = sizeof(Block) + bytes;
+    void* found = own.entry ? own.entry->spare->take(size) : nullptr;
+    if (!found) found = malloc(Spare::whole(size));
     return found ? joined(found, sizeof(Block)) : nullptr;
 }
 
-void freed(void* memory, std::size_t ahead) {
-    if (!memory) return;
+// Returns the block of some memory, which nobody has any more; null if there is none.
+Block* left(void* memory, std::size_t ahead) {
+    if (!memory) return nullptr;
     auto* block = reinterpret_cast<Block*>(static_cast<char*>(memory) - ahead);
     leave(block);
     --own.blocks;
-    free(block);
+    return block;
+}
+
+void freed(void* memory, std::size_t ahead) { free(left(memory, ahead)); }
+
+// The same for memory of which the bytes are known that were asked for.
+void freed_bytes(void* memory, std::size_t bytes) {
+    Block* block = left(memory, sizeof(Block));
+    if (!block || !own.entry || !own.entry->spare->keep(block, sizeof(Block) + bytes)) free(block);
 }
 
 }  // namespace
@@ -115,7 +192,7 @@ void* aligned_memory(std::size_t bytes) {
 void free_aligned_memory(void* memory) { freed(memory, line); }
 
 void* memory_or_null(std::size_t bytes) {
-    void* found = refuses() ? nullptr : malloc(sizeof(Block) + bytes);
+    void* found = refuses() ? nullptr : malloc(Spare::whole(sizeof(Block) + bytes));
     if (!found) return own.refused_bytes = bytes, nullptr;
     auto* block = static_cast<Block*>(found);
     *block = {block, block};
@@ -140,7 +217,9 @@ void refuse(std::size_t bytes) {
 
 Int enter(Ledger& ledger, Int (*call)(const void* work), const void* work) {
     Entry here;
+    Spare spare;
     here.ledger = &ledger, here.outer = own.entry, here.last = nullptr;
+    here.spare = own.entry ? own.entry->spare : &spare;
     if (_setjmp(here.back)) {
         own.entry = here.outer;
         ledger.release();
@@ -175,7 +254,7 @@ void* operator new(std::size_t size, const std::nothrow_t&) noexcept { return qx
 void* operator new[](std::size_t size, const std::nothrow_t&) noexcept { return qx::allocated(size); }
 void operator delete(void* pointer) noexcept { qx::freed(pointer, sizeof(qx::Block)); }
 void operator delete[](void* pointer) noexcept { operator delete(pointer); }
-void operator delete(void* pointer, std::size_t) noexcept { operator delete(pointer); }
+void operator delete(void* pointer, std::size_t bytes) noexcept { qx::freed_bytes(pointer, bytes); }
 void operator delete[](void* pointer, std::size_t) noexcept { operator delete(pointer); }
 
 #ifdef _LIBCPP_VERSION

@@ -53,6 +53,25 @@ struct Counts {
 
 }  // namespace
 
+TEST_CASE(
+    "blocks of all lengths that are freed and allocated again in a call keep what is written there, and none is left") {
+    const Int before = qx_allocated_blocks();
+    const Int found = guarded([] {
+        std::vector<std::vector<char>> blocks;
+        Int wrong = 0;
+        for (std::size_t k = 0; k < 3000; ++k) {
+            const std::size_t length = k * k % 211'111 / (1 + k % 97) + 1;
+            blocks.emplace_back(length, static_cast<char>(length));
+            if (k % 3 == 2) blocks.erase(blocks.begin() + static_cast<std::ptrdiff_t>(k * 7 % blocks.size()));
+        }
+        for (const auto& block : blocks)
+            for (char byte : block) wrong += byte != static_cast<char>(block.size());
+        return wrong;
+    });
+    CHECK(found == 0);
+    CHECK(qx_allocated_blocks() == before);
+}
+
 TEST_CASE("a call whose allocation is refused returns that, and none of its memory is left") {
     const Int before = qx_allocated_blocks(), sum = sum_of_lists();
     int granted = 0;
