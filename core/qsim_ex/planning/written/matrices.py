@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
@@ -77,42 +76,37 @@ def _where(conditions: Sequence[Condition]) -> When:
     return When(mask, value)
 
 
-@dataclass(frozen=True, eq=False, slots=True)
 class WrittenMatrices:
-    """The operations of matrices in the order of their gates, and the numbers of all, each matrix once."""
+    """Matrices among the gates that are written, and where the numbers of each are among the operands.
 
-    ops: tuple[Op, ...]
-    numbers: Complex
+    entries: of all matrices, one behind the other, without what only rounding has made. place: that of the first number
+    among the operands.
+    """
 
-    @classmethod
-    def of(cls, gates: NDArray[np.int64], entries: Complex, conditions: list[Condition], place: int) -> WrittenMatrices:
-        """Return those of gates as native code writes them; place: that of the first number among the operands.
+    def __init__(self, entries: Complex, place: int) -> None:
+        self._pattern, self.entries = classified(entries) if len(entries) else (b"", entries)
+        self._raw, self._place, self._places = self.entries.tobytes(), place, dict[bytes, int]()
+        self._bytes = len(self._raw) // max(1, len(entries))  # of an entry
 
-        conditions: those of all gates, one behind the other; a matrix has them on single wires.
+    def op(self, kind: int, wires: int, mask: int, under: Sequence[Condition], entry: int) -> Op:
+        """Return the operation of a gate as native code writes it, whose entries begin at one of them.
+
+        under: its conditions, which are on single wires.
         """
-        chosen = gates[:, 0] >= MATRIX
-        if not chosen.any():
-            return cls((), entries)
-        rows = np.column_stack([gates, np.cumsum(gates[:, 3])])[chosen].tolist()
-        pattern, numbers = classified(entries)
-        raw, end, ops = numbers.tobytes(), 0, list[Op]()
-        entry = len(raw) // len(numbers)
-        made, places = dict[tuple[int, int, int, bytes, tuple[Condition, ...]], Op](), dict[bytes, int]()
-        for kind, wires, mask, number, behind in rows:
-            begin, end = end, end + (1 if kind == PHASE else 1 << 2 * mask.bit_count() + wires.bit_count())
-            own = raw[entry * begin : entry * end]
-            under = tuple(conditions[behind - number : behind]) if number else ()
-            key = kind, wires, mask, own, under
-            if key not in made:
-                if own not in places:
-                    places[own] = place
-                    place += end - begin
-                made[key] = _op(kind, wires, mask, pattern[begin:end], places[own], under)
-            ops.append(made[key])
-        return cls(tuple(ops), np.frombuffer(b"".join(places), dtype=np.complex128))
+        end = entry + (1 if kind == PHASE else 1 << 2 * mask.bit_count() + wires.bit_count())
+        own = self._raw[self._bytes * entry : self._bytes * end]
+        place = self._places.get(own)
+        if place is None:
+            place = self._places[own] = self._place
+            self._place += end - entry
+        return _op(kind, wires, mask, self._pattern[entry:end], place, under)
+
+    def numbers(self) -> Complex:
+        """Return the numbers of all operations so far, those of each matrix once."""
+        return np.frombuffer(b"".join(self._places), dtype=np.complex128)
 
 
-def _op(kind: int, wires: int, mask: int, pattern: Pattern, place: int, under: tuple[Condition, ...]) -> Op:
+def _op(kind: int, wires: int, mask: int, pattern: Pattern, place: int, under: Sequence[Condition]) -> Op:
     """Return a phase, or a matrix under conditions, whose entries are at a place."""
     if kind == PHASE:
         return Op((), (), When(mask, wires), pattern, place, "unitary")

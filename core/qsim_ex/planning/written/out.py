@@ -249,7 +249,7 @@ class _Gates:
         return found
 
     def _made_of(self, read: GateRows) -> WrittenParts:
-        gates, angles, places, by, conditions, matrices, varying, num_wires, last = read
+        gates, angles, places, by, conditions, entries, varying, num_wires, last = read
         angles, varies = angles.copy(), np.zeros(len(angles), dtype=np.bool_)
         varies[places[:, 0]] = True
         eighths = _eighths(gates, angles[:-1], varies[:-1])
@@ -257,19 +257,20 @@ class _Gates:
         angles[-1] -= angles[alone].sum() / 2
         angles[alone] *= 2  # of whose half the entry is the phase
         numbered = np.append((gates[:, 0] >= ROTATION) & (gates[:, 0] < MATRIX) & (eighths == 0), True)
-        distinct = DistinctGates.of(gates, eighths, _halves(angles[:-1], varies[:-1]), conditions, matrices)
-        structure, begin = structure_of_gates(num_wires, distinct, matrices, last)
+        turns = np.where(gates[:, 3] > 0, _halves(angles[:-1], varies[:-1]), eighths)
+        distinct = DistinctGates.of(gates, turns, conditions, entries)
+        structure, begin = structure_of_gates(num_wires, distinct, last)
         check_cancelled()
 
         def numbers() -> WrittenNumbers:
             sums, constant = sums_of_angles(angles, places, by, alone, numbered), np.flatnonzero(numbered)
-            entries = RotationEntries.of(
+            of_rotations = RotationEntries.of(
                 (row, part)
                 for row, number in enumerate(distinct.numbers[constant[:-1]].tolist())
                 for part in distinct.distinct[number].parts
             )
-            known = np.concatenate([constants(), matrices.numbers])
-            return WrittenNumbers(self._operands, *varying, self._tolerance, sums, entries, known)
+            known = np.concatenate([constants(), distinct.constants])
+            return WrittenNumbers(self._operands, *varying, self._tolerance, sums, of_rotations, known)
 
         return WrittenParts(structure, cache(numbers), begin)
 

@@ -34,6 +34,11 @@ class Condition(NamedTuple):
     value: bool
 
 
+def conditions_of(rows: NDArray[np.int64], begin: int, count: int) -> tuple[Condition, ...]:
+    """Return some conditions as native code writes them, a row for each."""
+    return tuple([Condition(parity, bool(value)) for parity, value in rows[begin : begin + count].tolist()])
+
+
 class _Block(NamedTuple):
     """A rotation on some wires: of X, or Y where a mask says so, times ±1 by a parity if one is read.
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from functools import lru_cache
 from typing import NamedTuple, cast
 
@@ -14,10 +13,10 @@ from qsim_ex.circuit.circuit import Circuit
 from qsim_ex.circuit.many import append_ops
 from qsim_ex.circuit.ops import ALWAYS, Entry, Instruction, Op, When, mask_of, wires_of
 from qsim_ex.circuit.structure import Structure, structure_of
-from qsim_ex.native.library import check_cancelled
+from qsim_ex.native.library import address, check_cancelled, function
 from qsim_ex.planning.written.matrices import FLIP, MATRIX, WrittenMatrices
 from qsim_ex.planning.written.numbers import Complex
-from qsim_ex.planning.written.rotations import Condition, RotationPart, rotation
+from qsim_ex.planning.written.rotations import RotationPart, conditions_of, rotation
 
 _GATES = ("h", "s", "sdg", "x", "z", "cx", "cz", "swap")
 _ON_TWO = ("cx", "cz", "swap")
@@ -92,48 +91,50 @@ def _placed(kind: int, wire: int, mask: int) -> _Distinct:
 class DistinctGates(NamedTuple):
     """The distinct ones among gates that native code has written (`Gate` in planner/form/write/writer.hpp).
 
-    numbers: which one each gate is.
+    numbers: which one each gate is. constants: the entries of all matrices, those of each matrix once.
     """
 
     distinct: list[_Distinct]
     numbers: NDArray[np.uint32]
+    constants: Complex
 
     @classmethod
     def of(
-        cls,
-        gates: NDArray[np.int64],
-        eighths: NDArray[np.int64],
-        halves: NDArray[np.int64],
-        conditions: Sequence[Condition],
-        matrices: WrittenMatrices,
+        cls, gates: NDArray[np.int64], turns: NDArray[np.int64], conditions: NDArray[np.int64], entries: Complex
     ) -> DistinctGates:
-        """Return those of gates; conditions: of all, in order. matrices: those among the gates.
+        """Return those of gates; conditions, entries: of all, in order.
 
-        eighths: of each gate that is a phase of a parity by a known multiple of π/4 that multiple, else 0. halves: of
-        each rotation by π or −π 1 or −1, else 0.
+        turns: of each gate that is a phase of a parity by a known multiple of π/4 that multiple, of each by π or −π
+        under conditions 1 or −1, else 0.
         """
-        by_itself = (gates[:, 3] > 0) | (gates[:, 0] >= MATRIX)
-        alone = np.where(by_itself, np.arange(1, len(gates) + 1), 0)
-        columns = [*gates[:, :3].T.tolist(), eighths.tolist(), alone.tolist()]  # a list for each gate would be millions
-        known = dict[tuple[int, ...], int]()
-        numbers = np.array([known.setdefault(gate, len(known)) for gate in zip(*columns, strict=True)], dtype=np.uint32)
-        behind, given = np.cumsum(gates[:, 3]), iter(matrices.ops)
+        matrices = WrittenMatrices(entries, len(constants()))
+        numbers, first = _numbered(gates, turns, conditions, matrices.entries)
+        rows = np.column_stack([gates[first[:, 0]], turns[first[:, 0]], first[:, 1:]]).tolist()
         found = list[_Distinct]()
-        for kind, wire, mask, turns, number in known:
-            if turns:
-                found.append(_Distinct((_eighth(turns, wire),)))
-            elif kind >= MATRIX:
-                found.append(_Distinct((next(given),)))
+        for kind, wire, mask, number, turn, condition, entry in rows:
+            under = conditions_of(conditions, condition, number) if number else ()
+            if kind >= MATRIX:
+                found.append(_Distinct((matrices.op(kind, wire, mask, under, entry),)))
             elif kind < ROTATION:
                 found.append(_placed(kind, wire, mask))
             elif number:
-                end = int(behind[number - 1])
-                under = tuple(conditions[end - int(gates[number - 1, 3]) : end])
-                parts = rotation(mask, wire, under, int(halves[number - 1]))
+                parts = rotation(mask, wire, under, turn)
                 found.append(_of_parts(parts[:1] if kind == FLIP else parts))
+            elif turn:
+                found.append(_Distinct((_eighth(turn, wire),)))
             else:
                 found.append(_rotated(wire, mask))
-        return cls(found, numbers)
+        return cls(found, numbers, matrices.numbers())
+
+
+def _numbered(
+    gates: NDArray[np.int64], turns: NDArray[np.int64], conditions: NDArray[np.int64], entries: Complex
+) -> tuple[NDArray[np.uint32], NDArray[np.int64]]:
+    """Return which of the distinct gates each one is, and of each of these the first gate, condition and entry."""
+    numbers, first = np.empty(len(gates), dtype=np.uint32), np.empty((len(gates), 3), dtype=np.int64)
+    given = address(gates), address(turns), len(gates), address(conditions), address(entries)
+    known = function("distinct_gates")(*given, address(numbers), address(first))
+    return numbers, first[:known]
 
 
 @lru_cache(maxsize=1 << 14)
@@ -147,15 +148,12 @@ def _of_parts(parts: tuple[RotationPart, ...]) -> _Distinct:
     return _Distinct(ops, parts, sum(len(op.pattern) for op in ops))
 
 
-def structure_of_gates(
-    num_wires: int, gates: DistinctGates, matrices: WrittenMatrices, last: int
-) -> tuple[Structure, int]:
+def structure_of_gates(num_wires: int, gates: DistinctGates, last: int) -> tuple[Structure, int]:
     """Return the structure of gates, and a phase.
 
-    matrices: those among the gates. last: the number of the gate with which the operator at the end begins, whose place
-    is returned, too.
+    last: the number of the gate with which the operator at the end begins, whose place is returned, too.
     """
-    ops, end = list[Instruction](), len(constants()) + len(matrices.numbers)
+    ops, end = list[Instruction](), len(constants()) + len(gates.constants)
     made, sizes = tuple([gate.ops for gate in gates.distinct]), [gate.size for gate in gates.distinct]
     for begin in range(0, len(gates.numbers), _AT_ONCE):
         check_cancelled()

@@ -16,10 +16,7 @@ from qsim_ex.circuit.structure import Structure
 from qsim_ex.native.library import address, function
 from qsim_ex.planning.form import FormInMaking
 from qsim_ex.planning.planner import worked
-from qsim_ex.planning.written.matrices import WrittenMatrices
 from qsim_ex.planning.written.numbers import Combinations, WrittenNumbers
-from qsim_ex.planning.written.rotations import Condition
-from qsim_ex.planning.written.structure import constants
 from qsim_ex.steps.layout import CX_RATIO
 
 Integers = NDArray[np.int64]
@@ -84,11 +81,11 @@ class Writer:
         self.run()
         return self._work
 
-    def conditions(self) -> list[Condition]:
-        """Return the conditions of all gates, in order."""
+    def conditions(self) -> Integers:
+        """Return the conditions of all gates, in order, the parity and the value of each."""
         found = np.empty((int(function("writer_conditions")(self.handle)), 2), dtype=np.int64)
         function("writer_write_conditions")(self.handle, address(found))
-        return [Condition(parity, bool(value)) for parity, value in found.tolist()]
+        return found
 
     def entries(self) -> NDArray[np.complex128]:
         """Return the entries of all matrices, in order."""
@@ -144,16 +141,16 @@ def _combined(places: Integers, by: NDArray[np.complex128], num_phases: int, num
 class GateRows(NamedTuple):
     """What is read of a writer.
 
-    gates, angles: see `Writer.gates`. places, by: see `Writer.multiples`. varying: see `phases`. last: see
-    `Writer.last`.
+    gates, angles: see `Writer.gates`. places, by: see `Writer.multiples`. conditions, entries: see those of `Writer`.
+    varying: see `phases`. last: see `Writer.last`.
     """
 
     gates: Integers
     angles: NDArray[np.float64]
     places: Integers
     by: NDArray[np.float64]
-    conditions: list[Condition]
-    matrices: WrittenMatrices
+    conditions: Integers
+    entries: NDArray[np.complex128]
     varying: tuple[Integers, Combinations, Combinations]
     num_wires: int
     last: int
@@ -164,6 +161,5 @@ class GateRows(NamedTuple):
         made = cast(FormInMaking, writer.made)
         gates, angles = writer.gates()
         places, by = writer.multiples()
-        conditions = writer.conditions()
-        matrices = WrittenMatrices.of(gates, writer.entries(), conditions, len(constants()))
-        return cls(gates, angles, places, by, conditions, matrices, phases(made), made.num_wires, writer.last())
+        varying, last = phases(made), writer.last()
+        return cls(gates, angles, places, by, writer.conditions(), writer.entries(), varying, made.num_wires, last)
