@@ -46,11 +46,14 @@ bool join(JointPhase& one, const JointPhase& other, double tolerance) {
     return true;
 }
 
-// Makes two phases of three: where one of two bits is 1, for each of them, and twice the opposite where both are.
-bool join_three(std::vector<JointPhase>& phases, JointPhase& one, JointPhase& other, double tolerance) {
+constexpr std::size_t none = ~std::size_t{0};
+
+// Makes two phases of three: where one of two bits is 1, for each of them, and twice the opposite where both are. Returns
+// the number of the third one, which is nothing then; `none` if there is none.
+std::size_t join_three(std::vector<JointPhase>& phases, JointPhase& one, JointPhase& other, double tolerance) {
     const Mask own = one.bits & ~other.bits, others = other.bits & ~one.bits, both = one.bits & other.bits;
-    const bool alike = std::fabs(short_way(one.angle - other.angle)) <= tolerance;
-    if (!alike || count(own) != 1 || count(others) != 1 || ((one.values ^ other.values) & both)) return false;
+    if (count(own) != 1 || count(others) != 1 || ((one.values ^ other.values) & both)) return none;
+    if (std::fabs(short_way(one.angle - other.angle)) > tolerance) return none;
     const Mask bits = one.bits | other.bits, values = one.values | other.values;
     for (std::size_t k = 0; k < phases.size(); ++k) {
         const JointPhase& third = phases[k];
@@ -58,11 +61,29 @@ bool join_three(std::vector<JointPhase>& phases, JointPhase& one, JointPhase& ot
         if (std::fabs(short_way(third.angle + 2 * one.angle)) > tolerance) continue;
         one.bits = other.bits = bits;
         one.values = values ^ others, other.values = values ^ own;
-        phases.erase(phases.begin() + static_cast<std::ptrdiff_t>(k));
-        return true;
+        return k;
     }
-    return false;
+    return none;
 }
+
+// The phases of which it is known that they make no fewer with others.
+class Settled {
+  public:
+    explicit Settled(std::size_t phases) : of_(phases, 0) {}
+
+    bool operator[](std::size_t phase) const { return of_[phase]; }
+    void put(std::size_t phase) { of_[phase] = 1; }
+    void erase(std::size_t phase) { of_.erase(of_.begin() + static_cast<std::ptrdiff_t>(phase)); }
+    // Forgets those that may make fewer with a phase which has become another one: each has at most one bit more.
+    void change(const std::vector<JointPhase>& phases, std::size_t changed) {
+        const Mask bits = phases[changed].bits;
+        for (std::size_t k = 0; k < phases.size(); ++k)
+            if (count(phases[k].bits & ~bits) < 2 && count(bits & ~phases[k].bits) < 2) of_[k] = 0;
+    }
+
+  private:
+    std::vector<char> of_;
+};
 
 std::vector<double> flipped(const std::vector<double>& by, Mask bits) {
     std::vector<double> out(by.size());
@@ -88,14 +109,21 @@ void write(const std::vector<double>& by, Mask flips, double tolerance, JointPha
 }  // namespace
 
 void join_phases(std::vector<JointPhase>& phases, double tolerance) {
-    for (std::size_t k = 0; k < phases.size(); ++k)
-        for (std::size_t j = 0; j < phases.size(); ++j)
-            if (k != j && join(phases[k], phases[j], tolerance)) {
-                phases.erase(phases.begin() + static_cast<std::ptrdiff_t>(j));
-                k = j = 0;
-            } else if (k < j && join_three(phases, phases[k], phases[j], tolerance)) {
-                k = j = 0;
-            }
+    Settled settled(phases.size());
+    for (std::size_t k = 0; k < phases.size();) {
+        std::size_t gone = none;
+        for (std::size_t j = 0; j < phases.size() && gone == none && !settled[k]; ++j) {
+            if (j != k && join(phases[k], phases[j], tolerance)) gone = j;
+            else if (k < j) gone = join_three(phases, phases[k], phases[j], tolerance);
+            if (gone != none) settled.change(phases, k), settled.change(phases, j);
+        }
+        if (gone == none) {
+            settled.put(k++);
+            continue;
+        }
+        phases.erase(phases.begin() + static_cast<std::ptrdiff_t>(gone)), settled.erase(gone);
+        k = 0;
+    }
 }
 
 JointPhases joint_phases(const std::vector<double>& given, double tolerance) {
