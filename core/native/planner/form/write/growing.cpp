@@ -19,7 +19,7 @@ void Writer::grow(std::size_t number) {
     std::copy_backward(waiting_.begin() + static_cast<std::ptrdiff_t>(begin_),
                        waiting_.begin() + static_cast<std::ptrdiff_t>(number),
                        waiting_.begin() + static_cast<std::ptrdiff_t>(number + 1));
-    ++begin_;
+    ++begin_, waits_[one.number] = false;
     Pauli& own = one.string.pauli;
     const int wire = lowest(own.x & zeros_);
     const auto change = [&](const Gate& gate) {

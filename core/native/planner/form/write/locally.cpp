@@ -50,7 +50,7 @@ void Writer::there_and_back() {
         std::copy_backward(waiting_.begin() + static_cast<std::ptrdiff_t>(begin_),
                            waiting_.begin() + static_cast<std::ptrdiff_t>(number),
                            waiting_.begin() + static_cast<std::ptrdiff_t>(number + 1));
-        ++begin_;
+        ++begin_, waits_[one.number] = false;
         return make_ready(one);
     }
     const Pauli first = waiting_[number].string.pauli;
@@ -80,6 +80,7 @@ void Writer::there_and_back() {
     }
     gates.insert(gates.end(), around.begin(), around.end());
     for (Waiting& one : own) {
+        waits_[one.number] = false;
         for (const Gate& gate : around) pass(gate, one.string);
         rotate(one);
     }
@@ -89,19 +90,30 @@ void Writer::there_and_back() {
     }
 }
 
-// What the next strings cost behind S† on the wires of `y` and H on those of `h`. Those that run together count once.
-double Writer::flips(Mask h, Mask y) const {
-    double out = 0, weight = 1;
+// Lists the next strings, each of which counts less than the one before.
+void Writer::weigh() {
+    weighed_.clear();
+    double weight = 1;
+    for (std::size_t k = begin_, end = std::min(looked_at(), begin_ + next); k < end; ++k, weight *= forgotten)
+        controls_.each(waiting_[k], [&](const Pauli& of) { weighed_.push_back({of, weight}); });
+}
+
+// What the next strings cost behind S† on the wires of `y` and H on those of `h`; what is more than `most` may be less than
+// all of it. Those that run together count once.
+double Writer::flips(Mask h, Mask y, double most) const {
+    double out = 0;
     Pauli last{};
-    for (std::size_t k = begin_, end = std::min(looked_at(), begin_ + next); k < end; ++k, weight *= forgotten) {
-        controls_.each(waiting_[k], [&](Pauli of) {
-            of.z ^= of.x & y;
-            const Mask both = (of.x ^ of.z) & h;
-            of.x ^= both, of.z ^= both;
-            if (!of.x) return;
-            if (of.x != last.x || is_odd(of.x & (of.z ^ last.z))) out += weight * (1 + for_a_wire * (count(of.x) - 1));
-            last = of;
-        });
+    for (const auto& [string, weight] : weighed_) {
+        Pauli of = string;
+        of.z ^= of.x & y;
+        const Mask both = (of.x ^ of.z) & h;
+        of.x ^= both, of.z ^= both;
+        if (!of.x) continue;
+        if (of.x != last.x || is_odd(of.x & (of.z ^ last.z))) {
+            out += weight * (1 + for_a_wire * (count(of.x) - 1));
+            if (out > most) break;
+        }
+        last = of;
     }
     return out;
 }
@@ -111,23 +123,21 @@ double Writer::flips(Mask h, Mask y) const {
 bool Writer::stay() {
     if (begin_ != stayed_at_) stayed_at_ = begin_, stays_ = 0;
     if (stays_++ > 2 * x_.size()) return false;
+    weigh();
     // What an H, or S† and H, on a wire can save at most: what it costs that strings flip this wire.
     std::array<std::array<double, 64>, 2> bound{};
-    double weight = 1;
-    for (std::size_t k = begin_, end = std::min(looked_at(), begin_ + next); k < end; ++k, weight *= forgotten) {
-        controls_.each(waiting_[k], [&](const Pauli& of) {
-            const double each_wire = weight * (of.x & (of.x - 1) ? for_a_wire : 1);
-            each(of.x, [&](int wire) { bound[of.z >> wire & 1][static_cast<std::size_t>(wire)] += each_wire; });
-        });
+    for (const auto& [of, weight] : weighed_) {
+        const double each_wire = weight * (of.x & (of.x - 1) ? for_a_wire : 1);
+        each(of.x, [&, &of = of](int wire) { bound[of.z >> wire & 1][static_cast<std::size_t>(wire)] += each_wire; });
     }
-    const double now = flips(0, 0);
+    const double now = flips(0, 0, HUGE_VAL);
     double most = worth;
     Mask h = 0, y = 0;
     for (int wire = 0; wire < static_cast<int>(x_.size()); ++wire)
         for (const bool turned : {false, true}) {
             if (bound[turned][static_cast<std::size_t>(wire)] <= most) continue;
             const Mask with = turned ? unit(wire) : 0;
-            const double gain = now - flips(unit(wire), with);
+            const double gain = now - flips(unit(wire), with, now - most);
             if (gain > most) most = gain, h = unit(wire), y = with;
         }
     if (manner_ == Manner::moves && move(std::max(most, worth_of_cx))) return true;

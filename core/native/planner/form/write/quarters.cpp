@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "planner/form/write/writer.hpp"
 
@@ -23,9 +24,10 @@ int cost(const Pauli& of) {
 // Lets the next rotation have a quarter turn more or less, if strings behind it are then cheaper; of one that is four eighth
 // turns, two of them, which are the same under other controls.
 void Writer::leave_quarters() {
+    if (strings_begin_.empty()) list_strings();
     const std::size_t number = left_to_++;
+    if (waiting_[number].angle.varies() || !are_turned(number)) return;
     const Waiting own = waiting_[number];
-    if (own.angle.varies()) return;
     if (!own.num_controls) {
         if (gain(own.string.pauli, {}) > 0) leave(number, 0);
         return;
@@ -50,19 +52,39 @@ void Writer::leave_quarters() {
         controls_.strings[own.controls + static_cast<Index>(k)].negative ^= first != ((best >> (1 << k) & 1) != 0);
 }
 
+// Lists the strings of all that waits, those of controls behind what they control.
+void Writer::list_strings() {
+    strings_.clear(), strings_begin_.clear();
+    for (const Waiting& one : waiting_) {
+        strings_begin_.push_back(strings_.size());
+        controls_.each(one, [&](const Pauli& of) { strings_.push_back(of); });
+    }
+    strings_begin_.push_back(strings_.size());
+    turned_.assign(waiting_.size(), 1), looked_at_.assign(waiting_.size(), 0);
+}
+
+// Whether a rotation, or one of those behind it, has passed a quarter turn since they were looked at.
+bool Writer::are_turned(std::size_t number) {
+    const Index before = std::exchange(looked_at_[number], quarters_left_);
+    Index latest = before ? 0 : 1;
+    for (std::size_t k = number, end = std::min(waiting_.size(), left_to_ + strings_behind); before && k < end; ++k)
+        latest = std::max(latest, turned_[k]);
+    return latest > before;
+}
+
 // By how much strings behind it are cheaper once they have passed quarter turns about one string or two.
 int Writer::gain(const Pauli& about, const Pauli& other) const {
     int out = 0;
     const bool one = other.is_identity();
-    for (std::size_t k = left_to_, end = std::min(waiting_.size(), left_to_ + strings_behind); k < end; ++k)
-        controls_.each(waiting_[k], [&](const Pauli& of) {
-            const bool once = anticommute(of, about);
-            if (!once && (one || !anticommute(of, other))) return;
-            Pauli turned = of;
-            if (once) turned ^= about;
-            if (!one && anticommute(of, other)) turned ^= other;
-            out += cost(of) - cost(turned);
-        });
+    const Pauli* const end = strings_.data() + strings_begin_[std::min(waiting_.size(), left_to_ + strings_behind)];
+    for (const Pauli* of = strings_.data() + strings_begin_[left_to_]; of < end; ++of) {
+        const bool once = anticommute(*of, about);
+        if (!once && (one || !anticommute(*of, other))) continue;
+        Pauli turned = *of;
+        if (once) turned ^= about;
+        if (!one && anticommute(*of, other)) turned ^= other;
+        out += cost(*of) - cost(turned);
+    }
     return out;
 }
 
@@ -82,10 +104,16 @@ void Writer::leave(std::size_t number, Mask part) {
         own.angle.value += more * (pi / 2);
     }
     const int back = about.negative ? more : -more;
+    ++quarters_left_;
     for (std::size_t k = left_to_; k < waiting_.size(); ++k) {
-        turn(waiting_[k].string, about.pauli, back);
+        Pauli* string = strings_.data() + strings_begin_[k];
+        const auto let_pass = [&](SignedPauli& of) {
+            if (turn(of, about.pauli, back)) *string = of.pauli, turned_[k] = quarters_left_;
+            ++string;
+        };
+        let_pass(waiting_[k].string);
         for (int j = 0; j < waiting_[k].num_controls; ++j)
-            turn(controls_.strings[waiting_[k].controls + static_cast<Index>(j)], about.pauli, back);
+            let_pass(controls_.strings[waiting_[k].controls + static_cast<Index>(j)]);
     }
     for (SignedPauli& image : x_) turn(image, about.pauli, back);
     for (SignedPauli& image : z_) turn(image, about.pauli, back);
@@ -106,7 +134,7 @@ void Writer::sort() {
     for (const Index k : order) sorted.push_back(waiting_[k]);
     waiting_ = std::move(sorted);
     for (Index k = 0; k < waiting_.size(); ++k) waiting_[k].number = k;
-    in_the_way_.assign(waiting_.size(), 0);
+    in_the_way_.assign(waiting_.size(), Angle::none), waits_.assign(waiting_.size(), true);
 }
 
 }  // namespace qx::form

@@ -122,10 +122,12 @@ std::size_t Writer::looked_at() const {
 bool Writer::is_free(std::size_t place) {
     const Waiting& own = waiting_[place];
     Index& first = in_the_way_[own.number];
-    const auto end = waiting_.begin() + static_cast<std::ptrdiff_t>(place);
-    for (auto other = std::lower_bound(waiting_.begin() + static_cast<std::ptrdiff_t>(begin_), end, first,
-                                       [](const Waiting& one, Index number) { return one.number < number; });
-         other != end; ++other)
+    if (first == own.number) return true;
+    if (first != Angle::none && waits_[first]) return false;
+    const auto begin = waiting_.begin() + static_cast<std::ptrdiff_t>(begin_),
+               end = waiting_.begin() + static_cast<std::ptrdiff_t>(place);
+    const auto is_before = [](const Waiting& one, Index number) { return one.number < number; };
+    for (auto other = first == Angle::none ? begin : std::lower_bound(begin, end, first, is_before); other != end; ++other)
         if (controls_.meet(*other, own)) return first = other->number, false;
     return first = own.number, true;
 }
@@ -136,9 +138,13 @@ void Writer::run() {
     for (std::size_t ran = 1; ran;) {
         std::size_t to = looked_at();
         for (std::size_t k = to; k-- > begin_;) {  // from the end, so that what stays lies together
-            const Waiting one = waiting_[k];
-            if (is_ready(one) && is_free(k)) rotate(one);
-            else waiting_[--to] = one;
+            if (is_ready(waiting_[k]) && is_free(k)) {
+                const Waiting one = waiting_[k];
+                waits_[one.number] = false;
+                rotate(one);
+            } else if (--to != k) {
+                waiting_[to] = waiting_[k];
+            }
         }
         ran = to - begin_;
         begin_ = to;

@@ -100,6 +100,8 @@ class Writer {
     void finish();
     // quarters.cpp
     void leave_quarters();
+    void list_strings();
+    bool are_turned(std::size_t number);
     int gain(const Pauli& about, const Pauli& other) const;
     void leave(std::size_t number, Mask part);
     void sort();
@@ -111,7 +113,8 @@ class Writer {
     void there_and_back();
     std::size_t cheapest();
     bool stay();
-    double flips(Mask h, Mask y) const;
+    void weigh();
+    double flips(Mask h, Mask y, double most) const;
     bool move(double least);
     // growing.cpp
     void grow(std::size_t number);
@@ -156,8 +159,21 @@ class Writer {
     std::unique_ptr<Grouping> grouping_;
     int groupings_ = 0;  // that are done: of diagonal controls, then of others
     std::size_t begin_ = 0;
-    std::vector<Index> in_the_way_;  // of each rotation, the number of the first that may not commute with it
+    // Of each rotation, by its number: that of the first which does not commute with it and was before it, its own if there
+    // is none, or that nobody knows; and whether it waits.
+    std::vector<Index> in_the_way_;
+    std::vector<char> waits_;
+    struct Weighed {
+        Pauli of;
+        double weight;
+    };
+    std::vector<Weighed> weighed_;  // the strings that wait next, and how much each counts
     std::size_t left_to_ = 0;  // the first rotation whose quarter turns have not been looked at
+    std::vector<Pauli> strings_;  // of all that waits, while quarter turns are left, and where those of each begin
+    std::vector<std::size_t> strings_begin_;
+    // Quarter turns that were left, from 1 on; of each rotation the last one that it passed, and that when it was looked at.
+    Index quarters_left_ = 1;
+    std::vector<Index> turned_, looked_at_;
     bool left_any_ = false;
     int rounds_ = 0;
     std::vector<SignedPauli> x_, z_;  // of C
