@@ -29,7 +29,10 @@ double cost(const Matrix2& turn, bool passes) {
 
 }  // namespace
 
-bool passes_flip(const Matrix2& turn) { return is_identity({1.0 + turn[1] + turn[2], 0, 0, -turn[3] / turn[0]}); }
+bool passes_flip(const Matrix2& turn) {
+    const Complex beside = 1.0 + turn[1] + turn[2];  // a division takes longer than this
+    return is_identity({beside, 0, 0, 1}) && is_identity({beside, 0, 0, -turn[3] / turn[0]});
+}
 
 Matrix2 turn_before(const Piece& piece, int wire) { return piece.has_turns() ? piece.turn_of(wire) : identity2; }
 
@@ -65,12 +68,16 @@ class Choices {
         std::array<double, choices> now{HUGE_VAL, HUGE_VAL, HUGE_VAL, HUGE_VAL};
         std::array<Matrix2, choices> behind{identity2, identity2, identity2, identity2};
         before_.push_back({});
+        std::array<Matrix2, choices> owns;  // what acts before the piece, for each choice of the one before it
+        for (std::size_t from = 0; from < choices; ++from)
+            if (least_[from] < HUGE_VAL) owns[from] = turn_before * behind_[from];
         for (const Choice to : {phase, flip, inverted, turn}) {
             const bool is_flip = to == flip || to == inverted;
+            const double costs = is_flip ? flip_costs : to == turn ? of_turn : 0;  // at least
             const Matrix2 frame = allowed[to] && is_flip ? flip_frame(*piece, wire_, to == inverted) : identity2;
             for (std::size_t from = 0; allowed[to] && from < choices; ++from) {
-                if (least_[from] >= now[to]) continue;
-                const Matrix2 own = turn_before * behind_[from], framed = frame * own;
+                if (least_[from] + costs >= now[to]) continue;
+                const Matrix2 &own = owns[from], framed = is_flip ? frame * own : own;
                 const bool passes = is_flip && passes_flip(framed);
                 const double sum = least_[from] + (to == phase  ? cost(own, piece && piece->joins())
                                                    : to == turn ? of_turn
