@@ -1,5 +1,6 @@
 // Many gates become operations, which are named tuples of Python: qsim_ex.circuit.ops.Op. qsim_ex.circuit.many calls this.
 
+#include <algorithm>
 #include <vector>
 
 #include "base/export.hpp"
@@ -29,7 +30,7 @@ struct Row {
 //
 // size: of all operands so far, and then with these. touched: gets the mask of the wires of keys. For each row there are
 // the places of the operands of its gates, if these have their own, offsets[begins[row]] to offsets[begins[row + 1]], and
-// behind one another, from given[given_begins[row]] on, their parameters.
+// behind one another, from given[given_begins[row]] on, their parameters. counts: gets how many gates each row has.
 struct Gates {
     Row* rows;
     Int num_rows;
@@ -41,7 +42,7 @@ struct Gates {
     Int on_arguments, num_qubits, size, touched;
     Int *offsets, *begins;
     double* given;
-    Int* given_begins;
+    Int *given_begins, *counts;
 };
 
 Int row_of(std::uint64_t key) { return static_cast<Int>(key & 255); }
@@ -221,11 +222,12 @@ bool append_all(Object* list, Object* ops, Gates& gates, const Maker& maker, std
 
 // Writes the places and the parameters of gates with operands of their own, row by row.
 void group(const Gates& gates, Int size) {
-    std::vector<Int> next(static_cast<std::size_t>(gates.num_rows)), given_next(next), seen(next);
-    for (Int k = 0; k < gates.count; ++k) ++seen[static_cast<std::size_t>(row_of(gates.keys[gates.numbers[k]]))];
+    std::vector<Int> next(static_cast<std::size_t>(gates.num_rows)), given_next(next);
+    std::fill_n(gates.counts, gates.num_rows, Int{0});
+    for (Int k = 0; k < gates.count; ++k) ++gates.counts[row_of(gates.keys[gates.numbers[k]])];
     gates.begins[0] = gates.given_begins[0] = 0;
     for (std::size_t row = 0; row < next.size(); ++row) {
-        const Int count = gates.rows[row].shared == own ? seen[row] : 0;
+        const Int count = gates.rows[row].shared == own ? gates.counts[row] : 0;
         next[row] = gates.begins[row];
         given_next[row] = gates.given_begins[row];
         gates.begins[row + 1] = next[row] + count;

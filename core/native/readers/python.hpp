@@ -36,6 +36,7 @@ struct Functions {
     Object* (*repr)(Object* of);
     Object* (*new_text)(const char* letters, Int size);
     int (*set_item)(Object* dictionary, Object* key, Object* value);
+    Int (*hash)(Object* of);
 };
 
 // What the slot `new_slot` of a type holds: it makes an object from positional and named arguments.

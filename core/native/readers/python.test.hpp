@@ -78,6 +78,7 @@ inline Heap::Heap() {
         if (found == of->attributes.end()) return raised = true, nullptr;
         return taken(found->second);
     };
+    call.hash = [](Object* of) { return static_cast<Int>(of->number); };
     call.real = [](Object* of) { return of->text == "symbol" ? (raised = true, -1.0) : of->number; };
 }
 

@@ -12,6 +12,9 @@ using qx::python::fake::Heap;
 
 extern "C" Int qx_structure_wires(Object* instructions, Int count, Int num_qubits, Int* out);
 extern "C" Int qx_structure_alike(Object* instructions, Object* type);
+extern "C" Int qx_structure_hash(Object* instructions, Int count);
+extern "C" Int qx_structure_counted(Object* instructions, Int count, Object* type, Object* names, const double* by,
+                                    double* out);
 extern "C" Int qx_structure_operands(Object* instructions, Object* type);
 extern "C" Int qx_structure_text(Object* instructions, Object* op_type, Int begin, Int end, char* buffer, Int room,
                                  Int* written);
@@ -70,16 +73,59 @@ TEST_CASE("looking ends where all wires are mixed and joined, and no earlier") {
     CHECK(joined.wires(3) == std::vector<Int>{0b111, 0b111, 1});
 }
 
-TEST_CASE("instructions are alike if there are some and all are of the type") {
+TEST_CASE("instructions are alike up to the first that is of another type") {
     Operations of;
-    CHECK(!qx_structure_alike(of.all, of.type));
+    CHECK(qx_structure_alike(of.all, of.type) == 0);
     of.add({0}, {}, 0);
     of.add({1}, {}, 0);
-    CHECK(qx_structure_alike(of.all, of.type));
-    CHECK(!qx_structure_alike(of.all, of.other));
+    CHECK(qx_structure_alike(of.all, of.type) == 2);
+    CHECK(qx_structure_alike(of.all, of.other) == 0);
     of.all->items.back()->type = of.other;
-    CHECK(!qx_structure_alike(of.all, of.type));
+    CHECK(qx_structure_alike(of.all, of.type) == 1);
     CHECK(of.heap.is_balanced());
+}
+
+TEST_CASE("a hash is one of equal objects in their order, whichever objects they are") {
+    Heap heap;
+    std::vector<Object*> one, other, turned;
+    for (int k = 0; k < 1000; ++k) {
+        one.push_back(heap.integer(k % 700));
+        other.push_back(k % 3 ? heap.integer(k % 700) : one.back());
+    }
+    turned = one;
+    std::swap(turned[3], turned[998]);
+    const auto hash = [&](const std::vector<Object*>& of, Int count) { return qx_structure_hash(heap.tuple(of), count); };
+    CHECK(hash(one, 1000) == hash(other, 1000));
+    CHECK(hash(one, 1000) != hash(turned, 1000));
+    CHECK(hash(one, 1000) != hash(one, 999));
+    CHECK(hash(one, 998) != hash(turned, 998));
+    CHECK(heap.is_balanced());
+}
+
+TEST_CASE("gates that leave phases count with these, whether they stand behind them or are one") {
+    Operations of;
+    Object* names = of.heap.tuple({of.heap.text("phases"), of.heap.text("rz"), of.heap.text("pair")});
+    const double by[] = {0, 2, 1.5};
+    const auto counted = [&](Int count) {
+        double out = -1;
+        CHECK(qx_structure_counted(of.all, count, of.type, names, by, &out) == 0);
+        CHECK(of.heap.is_balanced());
+        return out;
+    };
+    CHECK(counted(0) == 0);
+    of.add({}, {}, 1, "rz");
+    of.add({}, {}, 0, "rz");  // its phase
+    of.add({0}, {}, 0, "h");
+    of.add({}, {1}, 0, "pair");
+    of.add({1}, {}, 0, "pair");
+    CHECK(counted(5) == 6);
+    of.add({}, {}, 0, "phases");
+    CHECK(counted(6) == 6);
+    of.add({}, {}, 0, "a phase of its own");
+    CHECK(counted(7) == 7);
+    of.add({0}, {}, 0, "rz");
+    of.all->items.back()->type = of.other;
+    CHECK(counted(8) == 8);
 }
 
 TEST_CASE("operands end behind the last one that an operation reads") {

@@ -1,7 +1,8 @@
 """Gates as products of cheaper ones: the column `factors` of the gate table.
 
 Phases merge with their neighbours into tables, global phases into one number, and what remains is real, which is half
-the work of a complex matrix.
+the work of a complex matrix. A global phase is the last factor, so that many gates can leave it to one operation for
+all of them (`many`).
 """
 
 from __future__ import annotations
@@ -50,4 +51,5 @@ def hops(t: Angles, s: Angles) -> tuple[Factor, ...]:
 
 def phased_x(p: Angles, t: Angles, s: Angles) -> tuple[Factor, ...]:
     """Return the factors of Z^p · X^t · Z^−p, in the order in which they act."""
-    return Factor("p", (-np.pi * p,)), *turned("rx")(t, s), Factor("p", (np.pi * p,))
+    turn, phase = turned("rx")(t, s)
+    return Factor("p", (-np.pi * p,)), turn, Factor("p", (np.pi * p,)), phase

@@ -34,7 +34,8 @@ class PlacedRow:
 
     name: of the row. qubits, parameters: how many it takes. of_factors: whether the gates are
     the row's factors, each with parameters of its own. shared: whether all gates of the row in a circuit have the same
-    operands, since they have no parameters. size: how many operands a gate has.
+    operands, since they have no parameters. size: how many operands a gate has. leaves_phase: whether a gate's last
+    operation is a global phase, which has one of them.
     """
 
     name: str
@@ -43,6 +44,7 @@ class PlacedRow:
     of_factors: bool
     shared: bool
     size: int
+    leaves_phase: bool
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -64,7 +66,12 @@ class PlacedGate:
         for mixes, reads, when, of in factors:
             ops.append(Op(mixes, reads, when, of, size, written(row.name)))
             size += len(of)
-        return cls(_placed_row(row.name, of_factors, size), tuple(ops), wires)
+        return cls(_placed_row(row.name, of_factors, size, not ops[-1].acts_on), tuple(ops), wires)
+
+    @property
+    def without_phase(self) -> tuple[Op, ...]:
+        """The operations without the global phase that the gate leaves, if it does."""
+        return self.ops[:-1] if self.row.leaves_phase else self.ops
 
     def on(self, wires: Wires) -> PlacedGate:
         """Return a gate on wires 0, 1, … as the same gate on other wires, which were checked."""
@@ -79,9 +86,9 @@ class PlacedGate:
 
 
 @lru_cache(maxsize=256)
-def _placed_row(name: str, of_factors: bool, size: int) -> PlacedRow:
+def _placed_row(name: str, of_factors: bool, size: int, phase: bool) -> PlacedRow:
     row = GATES[name]
-    return PlacedRow(name, row.qubits, len(row.parameters), of_factors, not row.parameters, size)
+    return PlacedRow(name, row.qubits, len(row.parameters), of_factors, not row.parameters, size, phase and of_factors)
 
 
 @lru_cache(maxsize=65536)
@@ -164,7 +171,7 @@ class OperandBuilder:
         self.shared: dict[str, int] = {}
         self._literal: list[tuple[int, Complex]] = []
         self._alike: dict[int, tuple[Complex, list[int], list[int]]] = {}  # by the identity of the array
-        self._numbered: list[tuple[str, bool, NDArray[np.int64], Floats]] = []
+        self._numbered: list[tuple[PlacedRow, NDArray[np.int64], Floats]] = []
         self.whole: defaultdict[str, Alike] = defaultdict(Alike)
         self.factored: defaultdict[str, Alike] = defaultdict(Alike)
 
@@ -191,9 +198,12 @@ class OperandBuilder:
             known = self._alike[id(entries)] = (entries, [], [])
         return known[1:]
 
-    def rows_of(self, row: str, of_factors: bool, offsets: NDArray[np.int64], parameters: Floats) -> None:
-        """Take the parameters [count, parameters] of many gates of a row, whose operands begin at some places."""
-        self._numbered.append((row, of_factors, offsets, parameters))
+    def rows_of(self, row: PlacedRow, offsets: NDArray[np.int64], parameters: Floats) -> None:
+        """Take the parameters [count, parameters] of many gates of a row, whose operands begin at some places.
+
+        A global phase that they leave has none.
+        """
+        self._numbered.append((row, offsets, parameters))
 
     def constant(self, row: PlacedRow, at: int | None = None) -> int:
         """Return the place of the operands of a row without parameters; at: the place, if it was taken already."""
@@ -239,19 +249,21 @@ class OperandBuilder:
         Gates that are factors of others are computed together with those that are not.
         """
         found: dict[str, list[tuple[NDArray[np.intp], Floats]]] = {}
-        for name, of_factors, place, parameters in [*self._numbered, *self._listed()]:
-            for row, given in operations_of(name, parameters, of_factors):
+        many = [(row.name, row.of_factors, row.leaves_phase, at, given) for row, at, given in self._numbered]
+        for name, of_factors, leaves_phase, place, parameters in [*many, *self._listed()]:
+            of_gates = [*operations_of(name, parameters, of_factors)]
+            for row, given in of_gates[:-1] if leaves_phase else of_gates:
                 found.setdefault(row, []).append((place, given))
                 place = place + len(GATES[row].pattern)
         return {
             name: (np.concatenate([p for p, _ in of]), np.concatenate([g for _, g in of])) for name, of in found.items()
         }
 
-    def _listed(self) -> Iterator[tuple[str, bool, NDArray[np.intp], Floats]]:
-        """Yield the gates of `whole` and `factored` as `rows_of` takes them."""
+    def _listed(self) -> Iterator[tuple[str, bool, bool, NDArray[np.intp], Floats]]:
+        """Yield the gates of `whole` and `factored`, which leave no phase."""
         for of, of_factors in ((self.whole, False), (self.factored, True)):
             for name, alike in of.items():
-                yield name, of_factors, np.array(alike.offsets, dtype=np.intp), self._given(alike.parameters)
+                yield name, of_factors, False, np.array(alike.offsets, dtype=np.intp), self._given(alike.parameters)
 
     def _given(self, rows: list[Sequence[object]]) -> Floats:
         """Return the parameters of some gates, float64 [count, parameters]."""

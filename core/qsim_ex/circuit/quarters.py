@@ -98,13 +98,15 @@ class QuarterKeys:
     """
 
     def __init__(self, rows: Sequence[str], row_bits: int) -> None:
-        turned = dict.fromkeys(row for name in rows for row in QUARTERS.get(name, ()) if row)
-        self.added = tuple([row for row in turned if row not in rows])
+        others = dict.fromkeys(row for name in rows for row in QUARTERS.get(name, ()) if row)
+        self.added = tuple([row for row in others if row not in rows])
         self._mask = np.uint64((1 << row_bits) - 1)
         number_of = {name: number for number, name in enumerate((*rows, *self.added))} | {"": _STAYS}
         self._turned = np.full((1 << row_bits, 16), _STAYS, dtype=np.int64)
+        self._first = np.zeros((1 << row_bits, 16), dtype=np.uint32)  # the first turn for which a row stands, too
         for number, name in enumerate(rows):
-            self._turned[number] = [number_of[row] for row in QUARTERS.get(name, ("",) * 16)]
+            turned = [number_of[row] for row in QUARTERS.get(name, ("",) * 16)]
+            self._turned[number], self._first[number] = turned, [*map(turned.index, turned)]
         self._has_angle = np.asarray((self._turned != _STAYS).any(axis=1))
 
     def replaced(
@@ -132,7 +134,15 @@ class QuarterKeys:
         rows = self._turned[own & self._mask, turned]
         new_row = rows != _STAYS
         gates, places, own, rows = gates[new_row], places[new_row], own[new_row], rows[new_row]
-        new, which = np.unique(own & ~self._mask | rows.astype(np.uint64), return_inverse=True)
+        # Of each key there may be one for each turn: which of these there are is counted, since sorting takes longer.
+        possible = numbers[gates] * np.uint32(16) + self._first[own & self._mask, turned[new_row]]
+        found = np.zeros(16 * len(keys), dtype=np.bool_)
+        found[possible] = True
+        number_of = (len(keys) - 1 + np.cumsum(found)).astype(np.uint32)
+        new = np.empty(int(found.sum()), dtype=np.uint64)
         numbers = numbers.copy()
-        numbers[gates] = (len(keys) + which).astype(np.uint32)
-        return np.concatenate((keys, new)), numbers, np.delete(parameters, places)
+        numbers[gates] = number_of[possible]
+        new[numbers[gates] - len(keys)] = own & ~self._mask | rows.astype(np.uint64)
+        stays = np.ones(len(parameters), dtype=np.bool_)
+        stays[places] = False
+        return np.concatenate((keys, new)), numbers, parameters[stays]

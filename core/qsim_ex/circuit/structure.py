@@ -41,8 +41,8 @@ class Structure:
     @cached_property
     def kinds(self) -> frozenset[type]:
         """The classes of the instructions."""
-        alike = function("structure_alike")(self.instructions, Op)
-        return frozenset({Op} if alike else map(type, self.instructions))
+        operations = function("structure_alike")(self.instructions, Op)
+        return frozenset([*[Op][:operations], *map(type, self.instructions[operations:])])
 
     @cached_property
     def num_gates(self) -> int:
@@ -138,9 +138,11 @@ class Structure:
     @cached_property
     def gates_before(self) -> int:
         """How many gates the circuit begins with, if measurements and saves are all that follows; else 0."""
-        kinds = [*map(type, self.instructions)] if self.kinds <= {Op, Permutation, Measure, Save} else []
-        gates = min(map(kinds.index, self.kinds & {Measure, Save}), default=len(kinds)) if kinds else 0
-        return gates if {Op, Permutation}.isdisjoint(kinds[gates:]) else 0
+        if not self.kinds <= {Op, Permutation, Measure, Save}:
+            return 0
+        kinds = [*map(type, self.instructions[(begin := int(function("structure_alike")(self.instructions, Op))) :])]
+        end = min(map(kinds.index, self.kinds & {Measure, Save}), default=len(kinds))
+        return begin + end if {Op, Permutation}.isdisjoint(kinds[end:]) else 0
 
     @property
     def before_measurements(self) -> Structure:
@@ -266,7 +268,7 @@ class _Contents:
     def __init__(self, parts: tuple[int, int, tuple[Instruction, ...]], before: int | None = None) -> None:
         self.parts, instructions = parts, parts[2]
         end = _gates_end(instructions)
-        self.before = hash(instructions[:end]) if before is None else before
+        self.before = int(function("structure_hash")(instructions, end)) if before is None else before
         self._hash = hash((parts[:2], self.before, instructions[end:]))
 
     def __hash__(self) -> int:

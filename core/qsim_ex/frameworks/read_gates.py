@@ -64,7 +64,7 @@ class ReadRows:
     def gates(self) -> RowGates:
         """Their operations."""
         placed = [on_arguments(GATES[name]) for name in self._rows]
-        return RowGates(tuple([gate.row for gate in placed]), tuple([gate.ops for gate in placed]))
+        return RowGates(tuple([gate.row for gate in placed]), tuple([gate.without_phase for gate in placed]))
 
 
 @dataclass(frozen=True, eq=False, slots=True)

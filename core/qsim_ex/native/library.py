@@ -239,6 +239,7 @@ _OF_PYTHON = (
     "PyObject_Repr",
     "PyUnicode_FromStringAndSize",
     "PyDict_SetItem",
+    "PyObject_Hash",
 )
 """The functions of the stable ABI that native code calls, in the order of core/native/readers/python.hpp."""
 

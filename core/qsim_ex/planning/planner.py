@@ -270,7 +270,7 @@ _OP, _PERMUTATION, _INITIALIZE = range(3)
 
 def as_ops(instructions: tuple[Unitary, ...]) -> tuple[tuple[Op, ...], Integers | None]:
     """Return all as operations, permutations with their indices as reads, and their types; None if all are."""
-    if not instructions or function("structure_alike")(instructions, Op):
+    if function("structure_alike")(instructions, Op) == len(instructions):
         return cast(tuple[Op, ...], instructions), None
     types = np.zeros(len(instructions), dtype=np.int64)
     ops = []

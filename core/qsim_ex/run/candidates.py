@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from qsim_ex import thresholds
 from qsim_ex.circuit.circuit import Circuit
 from qsim_ex.circuit.parameters.bindings import Bindings
+from qsim_ex.circuit.phases import counted
 from qsim_ex.circuit.saves import SAVE_KINDS
 from qsim_ex.circuit.structure import Structure, structure_of
 from qsim_ex.planning.form import UNBOUNDED
@@ -86,12 +87,17 @@ def most_rotations(structure: Structure) -> int:
     now = thresholds.now
     if not now.rotations_of_a_gate:
         return UNBOUNDED
-    return min((gates_of(structure) + 2 * structure.num_qubits) * now.rotations_of_a_gate, now.written_rotations)
+    return min((counted_gates(structure) + 2 * structure.num_qubits) * now.rotations_of_a_gate, now.written_rotations)
 
 
 def gates_of(structure: Structure) -> int:
     """Return how many gates a circuit begins with, if measurements and saves are all that follows; else 0."""
     return 0 if structure.num_qubits > MOST_WIRES else structure.gates_before
+
+
+def counted_gates(structure: Structure) -> int:
+    """Return how many these gates are, by which it is decided what to look for."""
+    return counted(structure) if gates_of(structure) else 0
 
 
 @lru_cache(maxsize=64)  # each with numbers of a few of its bindings
@@ -119,7 +125,7 @@ def _written(structure: Structure, gates: int, few: bool, given: Circuit) -> Wri
     zeros = not any(SAVE_KINDS[save.what].gates_only for save in structure.saves)  # a unitary is for all states
     if not few:
         found = written_between(structure, given, zeros=zeros)
-    elif most := fewest(usual, few_rotations(gates, structure.num_qubits)):
+    elif most := fewest(usual, few_rotations(counted_gates(structure), structure.num_qubits)):
         found = write(given, limits=WritingLimits(most), manner=Manner.GROWN if zeros else Manner.LOCAL, zeros=zeros)
     return found and _WithEnd(structure, gates)(found)
 
@@ -129,7 +135,7 @@ def written_between(structure: Structure, given: Circuit, *, zeros: bool) -> Wri
 
     If those look like matrices on three wires that were taken apart, these are what is returned.
     """
-    read = _READ * gates_of(structure) if thresholds.now.rotations_of_a_gate else UNBOUNDED
+    read = _READ * counted_gates(structure) if thresholds.now.rotations_of_a_gate else UNBOUNDED
     limits = WritingLimits(most_rotations(structure), read=read)
     of_matrices = taken_apart(structure, gates_of(structure)) is TakenApart.MATRICES
     blocks = write(given, limits=limits, manner=Manner.CLUSTERS, zeros=zeros) if of_matrices else None

@@ -10,7 +10,7 @@ from qsim_ex import thresholds
 from qsim_ex.kernels.giving_way import FIRST_RUNS
 from qsim_ex.planning.written.out import Manner, WritingLimits, WrittenCircuit
 from qsim_ex.run.beside import Begun, SideThreads
-from qsim_ex.run.candidates import most_rotations
+from qsim_ex.run.candidates import gates_of, most_rotations
 from qsim_ex.run.looks import Look, Option
 from qsim_ex.run.tried import (
     TakenApart,
@@ -158,7 +158,7 @@ class FirstLook(Look):
         return bool(long) or not self._where.interprets or self._apart() is not TakenApart.NOTHING
 
     def _apart(self) -> TakenApart:
-        return taken_apart(self._structure, self._gates)
+        return taken_apart(self._structure, gates_of(self._structure))
 
     def _of_far_fewer(self, begun: Sequence[_Begun]) -> Option | None:
         """Return what runs of what is written of far fewer gates than the circuit's, the first that there is.

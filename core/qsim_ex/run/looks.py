@@ -20,7 +20,7 @@ from qsim_ex.planning.longer import Longer, shorter_than
 from qsim_ex.planning.written.out import Manner, WritingLimits, WrittenCircuit
 from qsim_ex.program.program import Program
 from qsim_ex.run.beside import SideThreads
-from qsim_ex.run.candidates import KINDS, candidates, gates_of, in_place, most_rotations
+from qsim_ex.run.candidates import KINDS, candidates, counted_gates, in_place, most_rotations
 from qsim_ex.run.manners import in_manners, wanted
 from qsim_ex.run.tried import Chosen, Tried, least_microseconds
 from qsim_ex.run.where import Times, Where
@@ -57,7 +57,7 @@ class Look:
     ) -> None:
         self._structure, self._bound, self._where, self._tried = structure, bound, where, tried
         self._plans, self._planned, self._only_values = plans, planned, only_values
-        self._gates, self._times = gates_of(structure), cast("Times | None", None)
+        self._gates, self._times = counted_gates(structure), cast("Times | None", None)
         self._threads = 1 if bound.count > 1 else where.options.threads or cores()
 
     def again(self) -> Option | None:

@@ -30,7 +30,7 @@ from qsim_ex.planning.written.out import Manner, WritingLimits, WrittenCircuit
 from qsim_ex.program.gathered import Gate, moved
 from qsim_ex.program.program import Program, Segment
 from qsim_ex.program.turns import Turns, turns_of, with_segments, with_turns
-from qsim_ex.run.candidates import AS, most_rotations, written_between
+from qsim_ex.run.candidates import AS, counted_gates, most_rotations, written_between
 from qsim_ex.run.manners import in_manners, wanted
 from qsim_ex.run.tried import Tried, least_microseconds, planning_of
 from qsim_ex.run.where import Where
@@ -84,7 +84,7 @@ class Stretch:
         if manner not in known:
             limits = WritingLimits(most_rotations(self._gates), alone=microseconds is None)
             other = first.again(manner, limits if microseconds is None else limits._replace(microseconds=microseconds))
-            if other is None or other.num_gates > thresholds.now.many_more * len(self._gates.instructions):
+            if other is None or other.num_gates > thresholds.now.many_more * counted_gates(self._gates):
                 return None
             known[manner] = other
         return known[manner]

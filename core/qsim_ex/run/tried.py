@@ -15,6 +15,7 @@ from typing import NamedTuple
 
 from qsim_ex import thresholds
 from qsim_ex.circuit.ops import Op
+from qsim_ex.circuit.phases import counted
 from qsim_ex.circuit.structure import Structure
 from qsim_ex.native.library import function
 from qsim_ex.planning.form import UNBOUNDED
@@ -24,10 +25,11 @@ LAST = 2
 """How often all manners are compared at most; the last time by compiled kernels alone."""
 
 _SEEN, _TURNS_PERCENT, _ON_A_PAIR_PERCENT, _DENSE_PERCENT = 256, 145, 225, 85
-"""The gates of a sample, and from how many gates a turn, up to how many on one pair of wires, and up to how many of 100
-that are part of any matrix on three wires they look taken apart. Turns have 2.6 to 5 gates in rz, sx, x, cz, 1.5 to 2
-in r, cz, and 1 to 1.3 as most are written. Pairs of dense circuits have three or more, 2.3 as a sample cuts them, and
-others up to 2.1. Of gates on two wires 0.9 of dense circuits are of any matrix on three, of others up to 0.7."""
+"""The gates of a sample with the phases that they leave (`circuit.phases`), and from how many gates a turn, up to
+how many on one pair of wires, and up to how many of 100 that are part of any matrix on three wires they look taken
+apart. Turns have 2.6 to 5 gates in rz, sx, x, cz, 1.5 to 2 in r, cz, and 1 to 1.3 as most are written. Pairs of dense
+circuits have three or more, 2.3 as a sample cuts them, and others up to 2.1. Of gates on two wires 0.9 of dense
+circuits are of any matrix on three, of others up to 0.7."""
 
 _TRIPLES_SHARE = 4
 """Of how many gates one is looked at for matrices on three wires, of which each has hundreds."""
@@ -149,8 +151,9 @@ def taken_apart(structure: Structure, gates: int) -> TakenApart:
     on three wires, which are found as blocks. A sample is seen. A turn counts once where it is translated to several
     operations, as a `u` is to two phases and what is between them.
     """
-    begin, counts = max(0, gates - _SEEN) // 2, (ctypes.c_int64 * 6)()
-    end, few = min(begin + _SEEN, gates), max(0, gates // _TRIPLES_SHARE - _SEEN) // 2
+    seen = -(-_SEEN * gates // max(counted(structure), 1))
+    begin, counts = max(0, gates - seen) // 2, (ctypes.c_int64 * 6)()
+    end, few = min(begin + seen, gates), max(0, gates // _TRIPLES_SHARE - seen) // 2
     instructions = structure.instructions
     function("structure_taken_apart")(instructions, Op, begin, end, few, ctypes.addressof(counts))
     turns, runs, together, groups, pairs, dense = counts

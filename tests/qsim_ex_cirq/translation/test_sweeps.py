@@ -9,6 +9,7 @@ import duet
 import numpy as np
 import pytest
 import sympy
+from support.phases import apart
 
 import qsim_ex
 from qsim_ex import errors, reference
@@ -115,15 +116,18 @@ def spy(monkeypatch):
 
 @pytest.mark.parametrize("name", PARTS)
 def test_translated_once(name):
-    """One translation holds all points; each has the structure and the state of the circuit with its numbers."""
+    """One translation holds all points; each has the gates and the state of the circuit with its numbers."""
     circuit, resolvers = circuit_of(PARTS[name]), points()
     (translation,) = translate_sweep(circuit, resolvers)
     assert translation.sweep.count == 4
     for k, resolver in enumerate(resolvers):
         one = translation.sweep.circuit(k)
         alone = translate(circuit, resolver).circuit
-        assert one.structure is alone.structure
-        np.testing.assert_allclose(one.operands, alone.operands, atol=1e-14)
+        (ops, phase), (others, other_phase) = apart(one), apart(alone)
+        assert [op for op, _ in ops] == [op for op, _ in others]
+        numbers, other_numbers = (np.frombuffer(b"".join(raw for _, raw in of), np.complex128) for of in (ops, others))
+        np.testing.assert_allclose(numbers, other_numbers, atol=1e-14)
+        assert abs(phase - other_phase) < 1e-12
         wanted = cirq.final_state_vector(cirq.resolve_parameters(circuit, resolver), qubit_order=Q, dtype=np.complex128)
         np.testing.assert_allclose(reference.simulate(one), wanted, atol=1e-7 if name == "none" else 1e-12)
 
