@@ -67,8 +67,6 @@ def classified(entries: Complex) -> tuple[Pattern, Complex]:
 
 
 def _where(conditions: Sequence[Condition]) -> When:
-    if not conditions:
-        return ALWAYS
     mask = value = 0
     for parity, is_one in conditions:
         mask |= parity
@@ -110,6 +108,7 @@ def _op(kind: int, wires: int, mask: int, pattern: Pattern, place: int, under: S
     """Return a phase, or a matrix under conditions, whose entries are at a place."""
     if kind == PHASE:
         return Op((), (), When(mask, wires), pattern, place, "unitary")
-    mixes, reads = wires_of(mask), tuple(1 << wire for wire in wires_of(wires))
+    mixes, reads = wires_of(mask), tuple([1 << wire for wire in wires_of(wires)]) if wires else ()
     plain = pattern if len(mixes) + len(reads) < 2 else pattern.translate(PLAIN)
-    return Op(mixes, reads, _where(under), plain, place, "unitary")
+    fields = mixes, reads, _where(under) if under else ALWAYS, plain, place, "unitary", True
+    return tuple.__new__(Op, fields)  # a named tuple's own `__new__` takes twice as long

@@ -141,12 +141,11 @@ def rotation(x: int, z: int, conditions: tuple[Condition, ...] = (), half: int =
     read, wires = z & ~x, wires_of(x)
     if not x and not conditions:
         return _phase(z)
-    ys = sum((z >> wire & 1) << place for place, wire in enumerate(wires))
+    ys = sum([(z >> wire & 1) << place for place, wire in enumerate(wires)]) if z & x else 0
     if not conditions:
         matrices = _matrices(_Block(len(wires), ys, bool(read)))
-        return (
-            RotationPart(Op(wires, (read,) if read else (), ALWAYS, matrices.pattern, 0, "pauli_rotation"), matrices),
-        )
+        fields = wires, (read,) if read else (), ALWAYS, matrices.pattern, 0, "pauli_rotation", True
+        return (RotationPart(tuple.__new__(Op, fields), matrices),)  # a named tuple's own `__new__` takes twice as long
     if half and len(wires) == 1 and not read:
         phases = [_Block(half=half)] if not ys else []
         blocks = [(wires, _Block(1, ys, half=half)), *(((), one) for one in phases)]

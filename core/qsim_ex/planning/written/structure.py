@@ -143,6 +143,8 @@ def _rotated(wire: int, mask: int) -> _Distinct:
 
 
 def _of_parts(parts: tuple[RotationPart, ...]) -> _Distinct:
+    if len(parts) == 1:
+        return _Distinct((parts[0].op,), parts, len(parts[0].op.pattern))
     first, *others = [part.op for part in parts]  # of the others there is one at most, behind the first one's entries
     ops = first, *[other._replace(operand=len(first.pattern)) for other in others]
     return _Distinct(ops, parts, sum(len(op.pattern) for op in ops))
