@@ -218,7 +218,8 @@ class _Gates:
                 made = self.form
         if made is None:
             return None
-        writer = Writer(made, limits.microseconds, manner, limits.within)
+        between = self._of_read.get(Manner.BETWEEN) if manner is Manner.CLUSTERS else None
+        writer = Writer(made, limits.microseconds, manner, limits.within, between)
         if manner is not Manner.BETWEEN and not writer.run():
             return None
         if manner in _OF_WHAT_IS_READ:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ctypes
 from collections.abc import Callable
 from functools import cache
 from threading import Lock
@@ -33,25 +32,30 @@ class WrittenParts(NamedTuple):
 class Writer:
     """Writes a form in a manner, within limits, once somebody asks for it; it may be asked by several threads.
 
-    made: the form, which stays as long as this does.
+    made: the form, which stays as long as this does. between: what is written between gates of the same circuit, with
+    which few clusters are compared, if it is written already.
     """
 
     handle = 0  # until there is one: Ctrl-C may come before `__init__` begins
 
-    def __init__(self, made: FormInMaking, microseconds: int, manner: int, within: int) -> None:
+    def __init__(
+        self, made: FormInMaking, microseconds: int, manner: int, within: int, between: Writer | None = None
+    ) -> None:
         self._free = function("writer_free")
         self.made: FormInMaking | None = made
         self._lock, self._state = Lock(), cast("int | None", None)
-        self.handle = function("writer_begin")(made.handle, microseconds, manner, within, CX_RATIO)
+        turns = -1.0 if between is None or between._state is None else between._turns
+        self.handle = function("writer_begin")(made.handle, microseconds, manner, within, CX_RATIO, turns)
 
     def run(self) -> bool:
         """Write to the end, if that is not done yet; return whether the frame does not change too often."""
         with self._lock:
             if self._state is None:
-                self._state = worked(self.handle, "writer")
+                state = worked(self.handle, "writer")
                 self._count = int(function("writer_count")(self.handle))
-                function("writer_work")(self.handle, ctypes.byref(work := ctypes.c_double()))
-                self._work = work.value
+                function("writer_work")(self.handle, address(found := np.empty(2)))
+                self._work, self._turns = found.tolist()
+                self._state = state
         return self._state == 0
 
     def count(self) -> int:

@@ -110,7 +110,6 @@ bool Writer::mostly_adds() const {
     return static_cast<double>(added) >= cx_ratio_ * static_cast<double>(mixing);
 }
 
-// Returns how many dense matrices of one wire have as many entries as all that mixes wires.
 double Writer::turns() const {
     const Complex* next = entries.data();
     double out = 0;
@@ -133,15 +132,18 @@ Writer::State Writer::clusters() {
     if (beside_ ? beside_->advance() == State::busy : clusters_->advance()) return State::busy;
     const Pieces& found = clusters_->found();
     const std::vector<Target> chosen = targets(found, false);
-    if (!beside_ && !clusters_->worthwhile(percent_of_turns(found, chosen) / 2)) {
+    const bool are_few = beside_ || !clusters_->worthwhile(percent_of_turns(found, chosen) / 2);
+    if (are_few && !beside_) {
         if (within_ >= 0 || static_cast<Int>(found.all.size()) >= form_.joins()) return State::given_up;
-        beside_ = std::make_unique<Writer>(form_, microseconds_, Manner::between, within_, cx_ratio_);
-        return State::busy;
+        if (between_ < 0) {
+            beside_ = std::make_unique<Writer>(form_, microseconds_, Manner::between, within_, cx_ratio_, between_);
+            return State::busy;
+        }
     }
     write_pieces(found, targets(found, true));
     if (!mostly_adds()) write_pieces(found, chosen);
     last = gates.size();
-    if (beside_ && turns() >= beside_->turns()) return State::given_up;
+    if (are_few && turns() >= (beside_ ? beside_->turns() : between_)) return State::given_up;
     return State::done;
 }
 

@@ -54,9 +54,9 @@ int Writer::act(const Gate& gate, StabilizerState& on) const {
     return out;
 }
 
-Writer::Writer(const Form& form, Int microseconds, Manner manner, Int within, double cx_ratio)
-    : phase(form.phase), form_(form), sums_(form.sums()), cx_ratio_(cx_ratio), microseconds_(microseconds), within_(within),
-      manner_(manner) {
+Writer::Writer(const Form& form, Int microseconds, Manner manner, Int within, double cx_ratio, double between)
+    : phase(form.phase), form_(form), sums_(form.sums()), cx_ratio_(cx_ratio), between_(between),
+      microseconds_(microseconds), within_(within), manner_(manner) {
     if (manner == Manner::clusters) {
         clusters_ = std::make_unique<Clusters>(form, within);
         phase = form.read_phase;
@@ -190,10 +190,11 @@ void Writer::finish() {
 // --- what Python calls; planning/form.py says what the integers mean -------------------------------------------------
 
 // Returns a writer of a form that is done, which has no blocks. All others are as `Writer` takes them.
-QX_EXPORT(writer_begin, (qx::Int form, qx::Int microseconds, qx::Int manner, qx::Int within, double cx_ratio)) {
+QX_EXPORT(writer_begin,
+          (qx::Int form, qx::Int microseconds, qx::Int manner, qx::Int within, double cx_ratio, double between)) {
     return qx::Owned<qx::form::Writer>::make([&] {
         return new qx::form::Writer(qx::Owned<qx::form::Form>::at(form), microseconds, qx::form::Manner{manner}, within,
-                                    cx_ratio);
+                                    cx_ratio, between);
     });
 }
 
@@ -216,9 +217,10 @@ QX_EXPORT(writer_count, (qx::Int writer)) {
 // Returns how many of them stand before the operator at the end.
 QX_EXPORT(writer_last, (qx::Int writer)) { return static_cast<qx::Int>(qx::Owned<qx::form::Writer>::at(writer).last); }
 
-// Writes how much work they are.
+// Writes how much work they are, and their `turns`.
 QX_EXPORT(writer_work, (qx::Int writer, double* out)) {
-    *out = qx::form::work_of(qx::Owned<qx::form::Writer>::at(writer).gates);
+    const qx::form::Writer& made = qx::Owned<qx::form::Writer>::at(writer);
+    out[0] = qx::form::work_of(made.gates), out[1] = made.turns();
     return 0;
 }
 

@@ -61,10 +61,10 @@ enum class Manner : Int { local, moves, grown, back, between, clusters };
 class Writer {
   public:
     // A form without blocks, which stays where it is, of which there may be no more than what was read, for clusters.
-    // microseconds: how long a run of the circuit takes; where the frame
-    // changes so often that there is little of that for each change, it gives up. cx_ratio: that of shapes, from which on
-    // plans in a CNOT frame are tried.
-    Writer(const Form& form, Int microseconds, Manner manner, Int within, double cx_ratio);
+    // microseconds: how long a run of the circuit takes; where the frame changes so often that there is little of that for
+    // each change, it gives up. cx_ratio: that of shapes, from which on plans in a CNOT frame are tried. between: the
+    // `turns` of what stands between gates, below 0 if nobody knows them.
+    Writer(const Form& form, Int microseconds, Manner manner, Int within, double cx_ratio, double between);
 
     enum class State { busy, done, given_up };
 
@@ -77,6 +77,8 @@ class Writer {
     Angle phase;
     std::vector<Condition> conditions;
     std::vector<Complex> entries;  // of all matrices
+    // How many dense matrices of one wire have as many entries as all that mixes wires.
+    double turns() const;
     // Calls a function with each phase of an angle that varies, and its multiple.
     template <class Each>
     void multiples(const Angle& of, const Each& function) const {
@@ -131,7 +133,6 @@ class Writer {
     void undo(const std::vector<Gate>& around);
     // matrices.cpp
     State clusters();
-    double turns() const;
     void write_matrix(Mask mixes, const Complex* of);
     void write_block(Mask wires, const std::vector<Complex>& of);
     void write_phase(Mask wires, Mask values, Complex by);
@@ -147,7 +148,7 @@ class Writer {
     std::unique_ptr<Writer> beside_;  // of what stands between gates, with which few clusters are compared
     std::unique_ptr<Wires> wires_, usual_wires_;  // usual: what was read first, until it is known whether reflections are CX
     bool as_cx_ = false;
-    double cx_ratio_;
+    double cx_ratio_, between_;
     std::vector<std::vector<unsigned char>> frames_of_;  // for each wire, of each of its items
     std::vector<WireFrame> frame_of_;
     Letters written_as_;
