@@ -107,6 +107,28 @@ void Segment::Column::set(std::size_t row, Complex value) {
     entries[row] = {value.real(), value.imag()};
 }
 
+// Lets a matrix act on a wire, row by row of those in which it is 0.
+void Segment::Column::mix(int wire, const Matrix2& by) {
+    const std::size_t bit = std::size_t{1} << wire, apart = bit / 64;  // of words
+    const Rows rows = folded(filled, wire);
+    for (std::size_t word = 0; word < rows.words; ++word) {
+        if (word & apart) continue;
+        const Mask zeros = filled[word], ones = apart ? filled[word | apart] : zeros >> bit;
+        std::array<Mask, 2> now{};
+        each(rows[word], [&](int at) {
+            const std::size_t row = 64 * word + static_cast<std::size_t>(at);
+            const Complex zero = zeros >> at & 1 ? own(row) : 0, set = ones >> at & 1 ? own(row | bit) : 0;
+            const Complex first = times(by[0], zero) + times(by[1], set), second = times(by[2], zero) + times(by[3], set);
+            entries[row] = {first.real(), first.imag()}, entries[row | bit] = {second.real(), second.imag()};
+            now[0] |= Mask{!none(first)} << at, now[1] |= Mask{!none(second)} << at;
+        });
+        filled.of[word] = apart ? now[0] : now[0] | now[1] << bit;
+        if (!apart) continue;
+        filled.of[word | apart] = now[1];
+        if (now[1]) filled.words = std::max(filled.words, (word | apart) + 1);
+    }
+}
+
 void Segment::count_entries() {
     size_ = 0;
     for (const Column& one : columns_)
@@ -120,9 +142,8 @@ void Segment::add_wire(bool is_zero) {
     if (is_zero) return;
     columns_.reserve(2 * number);
     for (std::size_t k = 0; k < number; ++k) {
-        Column one;
+        Column& one = columns_.emplace_back();
         each_row(columns_[k].filled, [&](std::size_t row) { one.set(row | bit, columns_[k].own(row)); });
-        columns_.push_back(one);
     }
     size_ *= 2;
 }
@@ -136,11 +157,7 @@ void Segment::turn(int wire, const Matrix2& by) {
             each_row(one.filled, [&](std::size_t row) { one.multiply(row, row & bit ? by[3] : by[0]); });
             continue;
         }
-        each_row(folded(one.filled, wire), [&](std::size_t row) {
-            const Complex zero = one.at(row), set = one.at(row | bit);
-            one.set(row, times(by[0], zero) + times(by[1], set));
-            one.set(row | bit, times(by[2], zero) + times(by[3], set));
-        });
+        one.mix(wire, by);
     }
     if (keeps) return;
     count_entries();
@@ -178,16 +195,18 @@ void Segment::phase(Mask wires, Mask values, double angle) {
 bool Segment::span(int wire, Span& out) const {
     const std::size_t bit = std::size_t{1} << wire;
     const int own = bit_[static_cast<std::size_t>(wire)];
-    bool few = true;
-    for (std::size_t k = 0; k < columns_.size() && few; ++k) {
+    for (std::size_t k = 0; k < columns_.size(); ++k) {
         if (own >= 0 && k >> own & 1) continue;
         const Column &zero = columns_[k], &one = columns_[own < 0 ? k : k | std::size_t{1} << own];
-        each_row(folded(of_both(zero, one), wire), [&](std::size_t row) {
-            const Complex a = own < 0 ? 0 : one.at(row), b = own < 0 ? 0 : one.at(row | bit);
-            few = few && out.add({zero.at(row), a, zero.at(row | bit), b});
-        });
+        const Rows rows = folded(of_both(zero, one), wire);
+        for (std::size_t word = 0; word < rows.words; ++word)
+            for (Mask left = rows[word]; left; left &= left - 1) {
+                const std::size_t row = 64 * word + static_cast<std::size_t>(lowest(left));
+                const Complex a = own < 0 ? 0 : one.at(row), b = own < 0 ? 0 : one.at(row | bit);
+                if (!out.add({zero.at(row), a, zero.at(row | bit), b})) return false;
+            }
     }
-    return few;
+    return true;
 }
 
 int Segment::rank(int wire) const {

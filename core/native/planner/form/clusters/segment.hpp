@@ -6,25 +6,17 @@
 #pragma once
 
 #include <array>
-#include <cmath>
-#include <complex>
 #include <vector>
 
+#include "planner/form/complex.hpp"
 #include "planner/form/pauli.hpp"
 
 namespace qx::form {
 
-using Complex = std::complex<double>;
 using Matrix2 = std::array<Complex, 4>;  // of one wire, row by row
 
 constexpr Matrix2 identity2{1, 0, 0, 1};
 
-// The product of finite numbers, for which no infinities are looked for.
-inline Complex times(const Complex& a, const Complex& b) {
-    return {a.real() * b.real() - a.imag() * b.imag(), a.real() * b.imag() + a.imag() * b.real()};
-}
-// The absolute value of a number that is neither huge nor tiny: std::abs minds those, which takes many times as long.
-inline double size_of(const Complex& one) { return std::sqrt(std::norm(one)); }
 inline Matrix2 operator*(const Matrix2& a, const Matrix2& b) {
     Matrix2 out;
     for (std::size_t k = 0; k < 4; ++k) out[k] = times(a[k & 2], b[k & 1]) + times(a[k | 1], b[2 | (k & 1)]);
@@ -93,6 +85,7 @@ class Segment {
             entries[row] = {value.real(), value.imag()};
         }
         void set(std::size_t row, Complex value);
+        void mix(int wire, const Matrix2& by);
     };
     // Up to two operators of a wire, each 1 at its pivot, where the other one is 0.
     struct Span {

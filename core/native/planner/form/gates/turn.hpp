@@ -6,13 +6,11 @@
 #pragma once
 
 #include <array>
-#include <complex>
 
 #include "base/int.hpp"
+#include "planner/form/complex.hpp"
 
 namespace qx::form {
-
-using Complex = std::complex<double>;
 
 // An angle as a multiple of π/2 and a rest above -π/4 and up to π/4; a rest up to `tolerance` is 0.
 struct SplitAngle {

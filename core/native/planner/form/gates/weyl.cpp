@@ -28,7 +28,7 @@ Matrix product(const A& a, const B& b) {
     Matrix out{};
     for (std::size_t r = 0; r < 4; ++r)
         for (std::size_t c = 0; c < 4; ++c)
-            for (std::size_t k = 0; k < 4; ++k) out[r][c] += a[r][k] * b[k][c];
+            for (std::size_t k = 0; k < 4; ++k) out[r][c] += times(a[r][k], b[k][c]);
     return out;
 }
 
