@@ -110,7 +110,18 @@ FAULTS = {
     ),
     "which matrix what is read chooses": Fault("write/matrices.cpp", "(row | read) * (all + 1)", "row * (all + 1)"),
     "a bit whose flip counts its old value": Fault(
-        "clusters/bits/polynomial.cpp", "terms.push_back((term & ~unit(bit)) | more);", "terms.push_back(term | more);"
+        "clusters/bits/diagrams.hpp", "return sum(of, both(change(of, wire), where));", "return sum(of, where);"
+    ),
+    "a phase of the opposite of a bit": Fault(
+        "clusters/bits/bit_phases.cpp",
+        "add_product(bits, -angle), add_product",
+        "add_product(bits, angle), add_product",
+    ),
+    "a turn about the opposite axis": Fault(
+        "clusters/bits/evaluation.cpp", "angles.add(where, sign * angle);", "angles.add(where, angle);"
+    ),
+    "phases of a product of signs": Fault(
+        "clusters/bits/bit_phases.cpp", "write(diagrams_->both(first, change), -2 * angle, with, to)", "true"
     ),
     "a sign that X under controls leaves": Fault("write/matrices.cpp", "if (!passes) continue;", "continue;"),
     "the values of a phase of two wires": Fault(

@@ -121,14 +121,15 @@ class BasesDraw(QiskitDraw):
         return found
 
     def conditions(self) -> list[str]:
-        """A few phases under controls of either value, on the same wires."""
-        random, few = self.random, self.some(min(len(self.pool), self.random.choice([3, 4, 5])))
+        """A few phases, and X, under controls of either value, on the same wires."""
+        random, few = self.random, self.some(min(len(self.pool), self.random.choice([3, 4, 5, 9])))
         found = []
-        for _ in range(random.randint(2, 4)):
+        for _ in range(random.randint(1, 4)):
             wires = random.sample(few, random.randint(3, len(few)))
             angle = random.choice(["pi", angles.angle(random)])
+            gate = random.choice([f"MCPhaseGate({angle}, ", f"MCPhaseGate({angle}, ", "MCXGate("])
             state = random.randrange(1 << len(wires) - 1)
-            found.append(f"qc.append(lib.MCPhaseGate({angle}, {len(wires) - 1}, ctrl_state={state}), {self.on(wires)})")
+            found.append(f"qc.append(lib.{gate}{len(wires) - 1}, ctrl_state={state}), {self.on(wires)})")
         return found
 
 

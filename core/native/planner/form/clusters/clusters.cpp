@@ -51,7 +51,7 @@ constexpr std::size_t on_many_wires = 4, last_of_many = 5;  // the numbers of pa
 constexpr std::size_t work_at_first = 100'000, work_for_found = 10'000;
 constexpr std::size_t work_in_windows = 100;
 constexpr std::size_t work_around = 200;     // entries around phases, for each piece that was read
-constexpr std::size_t work_on_bits = 150;    // terms of polynomials, for each piece that was read
+constexpr std::size_t work_on_bits = 250;    // steps through diagrams, for each piece that was read
 constexpr std::size_t vain_at_first = 150'000, work_in_vain = 30;  // entries for one phase, for each piece that was read
 constexpr double much = 4;                   // gain of phases that are worth more work
 constexpr std::size_t patience = 24;         // clusters without phases before others are looked at less closely

@@ -1,6 +1,7 @@
 // Axes of wires, in a frame in which turns of single wires are gone.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <optional>
@@ -15,13 +16,14 @@ using Axis = std::array<double, 3>;
 inline double dot(const Axis& a, const Axis& b) { return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]; }
 inline Axis operator-(const Axis& a) { return {-a[0], -a[1], -a[2]}; }
 
-// Returns 1 for an axis that is another one, -1 for its opposite, and 0 for all others.
-inline int along(const Axis& a, const Axis& b) {
-    constexpr double rounding = 1e-22;  // the square of what is but rounding
+// Returns 1 for an axis that is another one, -1 for its opposite, and 0 for all others. angle: of what is about it, of
+// which a small one does not tell its axis as well.
+inline int along(const Axis& a, const Axis& b, double angle = 1) {
+    constexpr double rounding = 1e-22, most = 1e-14;  // squares of what is but rounding
     const double sign = dot(a, b) < 0 ? -1 : 1;
     double off = 0;
     for (std::size_t k = 0; k < 3; ++k) off += (a[k] - sign * b[k]) * (a[k] - sign * b[k]);
-    return off < rounding ? static_cast<int>(sign) : 0;
+    return off * std::min(1.0, angle * angle) < rounding && off < most ? static_cast<int>(sign) : 0;
 }
 
 // Whether a number is but rounding, and whether two turns are the same but for that.
@@ -39,6 +41,13 @@ Axis pulled(const Axis& axis, const Matrix2& turn);
 Matrix2 to_z(const Axis& axis);
 // Returns e^{i angle} where an operator is -1.
 Matrix2 phase_about(const Axis& axis, double angle);
+
+// A turn as e^{i phase} and a phase about an axis, so that the first is 1 where that can be.
+struct AxisPhase {
+    double phase = 0, angle = 0;
+    Axis axis{0, 0, 1};
+};
+AxisPhase axis_phase(const Matrix2& turn);
 
 // Axes of pieces: a phase e^{i angle} where the operators of all its wires are -1; or, of a parity, exp(-i angle/2 A…A).
 struct AxisPiece {

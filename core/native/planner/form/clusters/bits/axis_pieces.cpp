@@ -6,6 +6,19 @@
 
 namespace qx::form {
 
+namespace {
+
+// The turns of one of two wires, where the operator of the other one is -1, and where it is 1.
+std::pair<Matrix2, Matrix2> turns_of(const AxisPiece& piece, std::size_t place) {
+    const Matrix2 whole = phase_about(piece.axes[place], piece.angle);
+    if (!piece.is_parity) return {whole, identity2};
+    Matrix2 if_zero = whole;
+    for (Complex& one : if_zero) one *= std::polar(1.0, -piece.angle / 2);
+    return {adjoint(if_zero), if_zero};
+}
+
+}  // namespace
+
 AxisPieces::AxisPieces(const Pieces& of) : phase(of.phase), nothing(of.nothing), behind_(of.carried().size(), identity2) {
     for (const Piece& piece : of.all) {
         if (piece.kind == Piece::turn) {
@@ -46,6 +59,45 @@ void AxisPieces::turn(int wire, const Matrix2& by, std::size_t from) {
     }
     Matrix2& own = behind_[static_cast<std::size_t>(wire)];
     own = own * by;
+}
+
+void AxisPieces::join_pairs() {
+    std::vector<std::size_t> last(behind_.size(), all.size());  // pieces of each wire
+    for (std::size_t k = 0; k < all.size(); ++k) {
+        const Mask wires = all[k].wires();
+        if (!wires) continue;
+        const std::size_t before = last[static_cast<std::size_t>(lowest(wires))];
+        bool may = before < k && !all[k].other && count(wires) == 2 && all[before].wires() == wires;
+        each(wires, [&](int wire) { may = may && last[static_cast<std::size_t>(wire)] == before; });
+        if (!may || !join(before, k)) each(wires, [&](int wire) { last[static_cast<std::size_t>(wire)] = k; });
+    }
+    std::erase_if(all, [](const Item& one) { return !one.wires(); });
+}
+
+// Joins two pieces, of which the first one becomes both; returns false if they have no axis in common.
+bool AxisPieces::join(std::size_t number, std::size_t next) {
+    AxisPiece &first = all[number].own, &second = all[next].own;
+    if (all[number].other) return false;
+    for (const std::size_t control : {0U, 1U}) {
+        const int sign = along(first.axes[control], second.axes[control]);
+        if (!sign) continue;
+        const auto [before_one, before_zero] = turns_of(first, 1 - control);
+        auto [behind_one, behind_zero] = turns_of(second, 1 - control);
+        if (sign < 0) std::swap(behind_one, behind_zero);
+        const Matrix2 if_one = behind_one * before_one, if_zero = behind_zero * before_zero;
+        const AxisPhase made = axis_phase(if_one * adjoint(if_zero));
+        const int other = control ? lowest(first.wires) : highest(first.wires);
+        const int own = control ? highest(first.wires) : lowest(first.wires);
+        const Matrix2 alone = phase_about(first.axes[control], made.phase);
+        first.parts += second.parts, first.angle = made.angle, first.axes[1 - control] = made.axis;
+        first.is_parity = false;
+        all[next] = {};
+        if (!is_identity(if_zero)) turn(other, if_zero, number);
+        if (!is_identity(alone)) turn(own, alone, number + 1);
+        if (std::fabs(made.angle) < 1e-12) nothing += first.parts, first = {};
+        return true;
+    }
+    return false;
 }
 
 Pieces AxisPieces::pieces(bool zeros) const {

@@ -24,10 +24,14 @@ class AxisPieces {
     std::size_t num_wires() const { return behind_.size(); }
     // Lets a turn of a wire act before some pieces and all behind them, from one of all on.
     void turn(int wire, const Matrix2& by, std::size_t from);
+    // Makes one piece of two on the same two wires, one behind the other, if they have the same axis of one of these.
+    void join_pairs();
     // Returns pieces behind turns.
     Pieces pieces(bool zeros) const;
 
   private:
+    bool join(std::size_t number, std::size_t next);
+
     std::vector<Matrix2> behind_;  // what acts on each wire behind all
 };
 

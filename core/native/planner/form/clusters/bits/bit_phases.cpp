@@ -1,4 +1,4 @@
-// Phases where polynomials of bits are 1, as phases of products of bits.
+// Phases where functions of bits are 1, as phases of products of bits.
 
 #include "planner/form/clusters/bits/bit_phases.hpp"
 
@@ -10,66 +10,167 @@ namespace qx::form {
 
 namespace {
 
-constexpr double pi = std::numbers::pi, rounding = 1e-12;
-constexpr std::size_t most_products = 64;  // of which a polynomial's phase is made
-constexpr std::size_t most_joined = 32;      // phases of which some may be one
+constexpr double pi = std::numbers::pi, rounding = 1e-11;
+constexpr std::size_t most_products = 64;  // of which a function's phase is made
+constexpr std::size_t most_of_one = 8;     // of a single product of bits that are flipped, too
+constexpr std::size_t most_read = 4;       // of a function as which all are written
+constexpr std::size_t most_joined = 32;    // phases of which some may be one
 
 bool is_none(double angle) { return std::fabs(short_way(angle)) < rounding; }
+bool is_sign(double angle) { return is_none(2 * angle); }
 
 }  // namespace
 
 void BitPhases::add_product(Mask bits, double angle) {
-    if (!bits) {
-        all += angle;
-        return;
-    }
     const auto [at, is_new] = of_products_.try_emplace(bits, 0);
     at->second = short_way(at->second + angle);
-    if (is_none(at->second)) of_products_.erase(at);
+    if (is_none(at->second) || (is_sign(at->second) && add_sign(product(bits)))) of_products_.erase(at);
 }
 
-// A sum of terms is all of them, less twice where two are 1, and so on: the products of k terms by (-2)^(k - 1), which is
-// soon nothing for parts of a turn.
-void BitPhases::add(const Polynomial& where, double angle) {
+// Adds a sign, unless that takes too many steps.
+bool BitPhases::add_sign(Diagram where) {
+    const Diagram signs = diagrams_->sum(signs_, where);
+    if (!diagrams_->fits()) return false;
+    signs_ = signs.begins_as_one() ? !signs : signs;
+    if (signs.begins_as_one()) all += pi;
+    return true;
+}
+
+// Lets products be of the opposite of a bit: a phase where both are 1 is one where a product is, less where the opposite is.
+void BitPhases::flip(int bit) {
+    Products with;
+    std::erase_if(of_products_, [&](const auto& one) {
+        const bool reads = one.first >> bit & 1;
+        if (reads) with.push_back(one);
+        return reads;
+    });
+    flipped_ ^= unit(bit);
+    for (const auto& [bits, angle] : with) add_product(bits, -angle), add_product(bits & ~unit(bit), angle);
+}
+
+// Flips bits as long as there are fewer products then.
+void BitPhases::flip_those_of_fewer() {
+    add_others_again();
+    Mask bits = 0;
+    for (const auto& [of, angle] : of_products_) bits |= of;
+    for (std::size_t before = ~std::size_t{0}; size() < before;) {
+        before = size();
+        each(bits, [&](int bit) {
+            Int more = 0;
+            for (const auto& [of, angle] : of_products_) {
+                if (!(of >> bit & 1)) continue;
+                const auto without = of_products_.find(of & ~unit(bit));
+                more += without == of_products_.end() ? 1 : is_sign(without->second + angle) ? -1 : 0;
+            }
+            work_ += of_products_.size();
+            if (more < 0) flip(bit);
+        });
+    }
+    add_others_again();
+    flipped_at_ = size();
+}
+
+void BitPhases::add_others_again() {
+    is_again_ = true;
+    for (const auto& [where, angle] : std::exchange(others_, {})) add(where, angle);
+    is_again_ = false;
+}
+
+// Lets products have bits that are in none as a function has them, if that is few products, in the longest of these.
+void BitPhases::read_as(Diagram where) {
+    Mask bits = diagrams_->read(where) & ~read_;
+    read_ |= bits;
+    if (!bits || diagrams_->number_of_products(where) > most_read) return;
+    std::vector<JointPhase> products = diagrams_->few_products(where);
+    const auto longer = [](const JointPhase& one, const JointPhase& other) { return count(one.bits) > count(other.bits); };
+    std::sort(products.begin(), products.end(), longer);
+    for (const JointPhase& one : products) flipped_ |= bits & one.bits & ~one.values, bits &= ~one.bits;
+}
+
+// Returns the same phases, and one more, by products that have bits as that one has them.
+BitPhases BitPhases::written_as(Diagram where, double more) const {
+    BitPhases out(*diagrams_);
+    out.read_as(where);
+    out.all = all, out.work_ = work_, out.is_again_ = true;
+    for (const auto& [part, angle] : parts()) out.add(part, angle);
+    out.add(where, more);
+    out.flip_those_of_fewer();
+    return out;
+}
+
+// Writes a phase as some of products of bits. A function is what it is for one value of a bit, and its change for the other
+// one, less twice where both are 1, which is soon a sign for parts of a turn. Returns false if there are too many.
+bool BitPhases::write(Diagram where, double angle, Mask under, Parts& to) const {
+    if (to.products.size() > most_products || !diagrams_->fits()) return false;
+    if (is_none(angle) || where.is_zero()) return true;
+    if (is_sign(angle)) {
+        to.signs = diagrams_->sum(to.signs, diagrams_->both(product(under), where));
+        return true;
+    }
+    if (diagrams_->value(where, flipped_)) to.products.emplace_back(under, angle), where = !where, angle = -angle;
+    if (where.is_zero()) return true;
+    const int bit = diagrams_->first(where);
+    const Diagram low = diagrams_->low(where), high = diagrams_->high(where), change = diagrams_->sum(low, high);
+    const Diagram first = flipped_ >> bit & 1 ? high : low;
+    const Mask with = under | unit(bit);
+    return write(first, angle, under, to) && write(change, angle, with, to) &&
+           write(diagrams_->both(first, change), -2 * angle, with, to);
+}
+
+void BitPhases::flip_if_many() {
+    if (is_again_) return;
+    if (size() > 2 * flipped_at_ + most_of_one || !others_.empty()) flip_those_of_fewer();
+}
+
+void BitPhases::add(Diagram where, double angle) {
     if (is_none(angle) || where.is_zero()) return;
     is_joined_ = false;
-    std::vector<std::pair<Mask, double>> found;
-    struct Product {
-        Mask bits;
-        double angle;
-        std::size_t next;  // the first term that it may be multiplied by
-    };
-    std::vector<Product> open{{0, angle, 0}};
-    while (!open.empty() && found.size() <= most_products) {
-        const Product own = open.back();
-        open.pop_back();
-        const bool goes_on = !is_none(2 * own.angle);
-        for (std::size_t k = own.next; k < where.size() && found.size() <= most_products; ++k) {
-            const Mask bits = own.bits | where.terms()[k];
-            found.emplace_back(bits, own.angle);
-            if (goes_on) open.push_back({bits, -2 * own.angle, k + 1});
-        }
+    if (where.begins_as_one()) all += angle, where = !where, angle = -angle;
+    read_as(where);
+    Parts found;
+    const bool is_written = write(where, angle, 0, found);
+    const std::size_t number = found.products.size();
+    work_ += 2 * number;
+    if (is_written && add_sign(found.signs)) {
+        for (const auto& [bits, by] : found.products) add_product(bits, by);
+        return flip_if_many();
     }
-    work_ += 2 * found.size();
-    if (found.size() <= most_products) {
-        for (const auto& [bits, by] : found) add_product(bits, by);
-        return;
+    if (!is_again_ && number > most_of_one && diagrams_->number_of_products(where) <= most_read) {
+        BitPhases other = written_as(where, angle);
+        work_ = other.work_;
+        if (diagrams_->fits() && other.size() <= size() + 1) {
+            *this = std::move(other);
+            return;
+        }
     }
     const auto same = [&](const auto& one) { return one.first == where; };
     const auto at = std::find_if(others_.begin(), others_.end(), same);
-    if (at == others_.end()) return others_.emplace_back(where, angle), void();
+    if (at == others_.end()) {
+        others_.emplace_back(where, angle);
+        return flip_if_many();
+    }
     at->second = short_way(at->second + angle);
-    if (is_none(at->second)) others_.erase(at);
+    if (is_none(at->second) || (is_sign(at->second) && add_sign(where))) others_.erase(at);
+}
+
+std::vector<std::pair<Diagram, double>> BitPhases::parts() const {
+    std::vector<std::pair<Diagram, double>> out = others_;
+    if (!signs_.is_zero()) out.emplace_back(signs_, pi);
+    for (const auto& [bits, angle] : of_products_) out.emplace_back(product(bits), angle);
+    return out;
 }
 
 std::optional<std::vector<JointPhase>> BitPhases::taken(int bit) {
     for (const auto& [where, angle] : others_)
-        if (where.reads(bit)) return {};
-    std::vector<JointPhase> out;
+        if (diagrams_->reads(where, bit)) return {};
+    std::vector<JointPhase> out = diagrams_->few_products(diagrams_->change(signs_, bit));
+    if (!diagrams_->fits()) return {};
+    if (flipped_ >> bit & 1) flip(bit);
+    signs_ = diagrams_->at_zero(signs_, bit);
     std::erase_if(of_products_, [&](const auto& one) {
         const Mask others = one.first & ~unit(bit);
         if (others == one.first) return false;
-        out.push_back({others, others, one.second});
+        out.push_back({others, others & ~flipped_, one.second});
         return true;
     });
     is_joined_ = is_joined_ && out.empty();
@@ -85,24 +186,39 @@ const std::optional<std::vector<JointPhase>>& BitPhases::joint() const {
 
 void BitPhases::join() const {
     joint_.reset();
-    if (of_products_.size() > most_joined) return;
-    std::vector<JointPhase> out, single;
-    for (const auto& [where, angle] : others_) {
-        const std::vector<JointPhase> products = few_products(where);
-        if (products.size() > 1) return;
-        single.push_back({products[0].bits, products[0].values, angle});
-    }
-    for (const auto& [bits, angle] : of_products_) (count(bits) > 1 ? out : single).push_back({bits, bits, angle});
-    join_phases(out, rounding);
-    out.insert(out.end(), single.begin(), single.end());
-    joint_ = std::move(out);
+    BitPhases own = *this;
+    own.flip_those_of_fewer();
+    if (!others_.empty())
+        if (BitPhases other = written_as(others_.back().first, 0); other.size() < own.size()) own = std::move(other);
+    work_ = own.work_;
+    own.write_joint(joint_);
+    if (joint_ && !is_none(own.all - all)) joint_->push_back({0, 0, own.all - all});
 }
 
-std::vector<JointPhase> few_products(const Polynomial& of) {
-    std::vector<JointPhase> out;
-    for (const Mask bits : of.terms()) out.push_back({bits, bits, pi});
-    if (out.size() <= most_joined) join_phases(out, rounding);
-    return out;
+void BitPhases::write_joint(std::optional<std::vector<JointPhase>>& to) const {
+    if (of_products_.size() + diagrams_->number_of_products(signs_) > most_joined) return;
+    std::vector<JointPhase> out, single;
+    for (const auto& [bits, angle] : of_products_)
+        (count(bits) > 1 ? out : single).push_back({bits, bits & ~flipped_, angle});
+    for (const auto& [where, angle] : others_) {
+        if (diagrams_->number_of_products(where) > 1) return;
+        for (JointPhase one : diagrams_->few_products(where)) one.angle = angle, out.push_back(one);
+    }
+    for (const JointPhase& one : diagrams_->few_products(signs_)) (count(one.bits) > 1 ? out : single).push_back(one);
+    if (!diagrams_->fits()) return;
+    work_ += out.size() * out.size() + single.size();
+    std::vector<JointPhase> all = out;
+    all.insert(all.end(), single.begin(), single.end());
+    join_phases(out, rounding);
+    out.insert(out.end(), single.begin(), single.end());
+    const auto joins = [](const JointPhase& one) { return count(one.bits) > 1; };
+    const auto joint = [&](const auto& some) { return std::count_if(some.begin(), some.end(), joins); };
+    if (!single.empty() && joint(out) > 1) {  // a phase of a single bit may be part of one
+        join_phases(all, rounding);
+        work_ += all.size() * all.size();
+        if (joint(all) < joint(out)) out = std::move(all);
+    }
+    to = std::move(out);
 }
 
 }  // namespace qx::form

@@ -1,10 +1,11 @@
-// Phases where polynomials of bits are 1, as phases of products of bits.
+// Phases where functions of bits are 1, as phases of products of bits.
 #pragma once
 
 #include <map>
+#include <optional>
+#include <utility>
 
-#include "planner/form/clusters/bits/polynomial.hpp"
-#include "planner/form/clusters/joint_phases.hpp"
+#include "planner/form/clusters/bits/diagrams.hpp"
 
 namespace qx::form {
 
@@ -12,30 +13,61 @@ class BitPhases {
   public:
     double all = 0;  // the phase of all states
 
-    // Adds e^{i angle} where a polynomial is 1. One that is more than a few products stays as it is, until it goes.
-    void add(const Polynomial& where, double angle);
+    explicit BitPhases(Diagrams& of) : diagrams_(&of) {}
+
+    // Adds e^{i angle} where a function is 1. One that is more than a few products stays as it is, until it goes.
+    void add(Diagram where, double angle);
+    // Whether all angles but that of all states are half a turn; and where they are then.
+    bool are_signs() const { return of_products_.empty() && others_.empty(); }
+    Diagram signs() const { return signs_; }
+    // Looks again whether what was too many products is few now.
+    void look_again() {
+        if (!others_.empty()) flip_those_of_fewer();
+    }
+    // Returns functions, and the phases where they are 1, that make up all but that of all states.
+    std::vector<std::pair<Diagram, double>> parts() const;
     // Takes away phases where a bit is 1, as few of other bits where it is; none where that is not known.
     std::optional<std::vector<JointPhase>> taken(int bit);
     // How many products have been looked at.
     std::size_t work() const { return work_; }
     // How many angles it is made of.
-    std::size_t size() const { return of_products_.size() + others_.size(); }
+    std::size_t size() const { return !signs_.is_zero() + of_products_.size() + others_.size(); }
     // Returns few phases that make it up, those of single bits, too; none where some are of many products that are not one.
     // They are found once, until it changes.
     const std::optional<std::vector<JointPhase>>& joint() const;
 
   private:
-    void add_product(Mask bits, double angle);
-    void join() const;
+    using Products = std::vector<std::pair<Mask, double>>;
 
+    // Some phases: where a function is 1, -1; where products of bits are 1, angles.
+    struct Parts {
+        Diagram signs;
+        Products products;
+    };
+
+    Diagram product(Mask bits) const { return diagrams_->where(bits, bits & ~flipped_); }
+    void flip(int bit);
+    void flip_those_of_fewer();
+    void flip_if_many();
+    void add_others_again();
+    void read_as(Diagram where);
+    BitPhases written_as(Diagram where, double more) const;
+    bool write(Diagram where, double angle, Mask under, Parts& to) const;
+    void add_product(Mask bits, double angle);
+    bool add_sign(Diagram where);
+    void join() const;
+    void write_joint(std::optional<std::vector<JointPhase>>& to) const;
+
+    Diagrams* diagrams_;
+    Diagram signs_;  // where it is -1, but for the others
+    Mask flipped_ = 0, read_ = 0;  // bits of which products have the opposite, and those that are in some
     std::map<Mask, double> of_products_;
-    std::vector<std::pair<Polynomial, double>> others_;
-    std::size_t work_ = 0;
+    std::vector<std::pair<Diagram, double>> others_;
+    std::size_t flipped_at_ = 0;  // how many products there were when bits were flipped last
+    mutable std::size_t work_ = 0;
+    bool is_again_ = false;  // whether it is written in another way now
     mutable std::optional<std::vector<JointPhase>> joint_{};
     mutable bool is_joined_ = false;  // whether that is known
 };
-
-// Returns few products of bits, or of bits flipped, whose sum a polynomial is, each as a sign; 1 is one of no bits.
-std::vector<JointPhase> few_products(const Polynomial& of);
 
 }  // namespace qx::form

@@ -14,38 +14,41 @@ namespace qx::form {
 
 namespace {
 
-constexpr std::size_t ahead = 400;         // pieces that are looked at from one on
-constexpr std::size_t ahead_of_best = 96;  // pieces behind twice as many as the best end has
+constexpr std::size_t ahead = 1000;        // pieces that are looked at from one on
 constexpr std::size_t looks = 8;           // pieces on a wire among which it may get another axis
 constexpr std::size_t most_left = 24;      // pieces that are left out while all wires have some
-// Terms that are looked at from a piece on, more for each piece that fits, and more for each part of what was read that is
+// Steps that are taken from a piece on, more for each piece that fits, and more for each part of what was read that is
 // found.
 constexpr std::size_t at_first = 10'000, for_piece = 600, for_found = 1'000;
-constexpr double least = 2;  // more pieces than so many have to make one
-constexpr double least_again = 4;  // so many where frames were let go of, or others are not found
+constexpr double much = 4, least = 2;  // so many pieces have to make one: at first, and of what is left then
+constexpr double least_again = 4;      // so many where frames were let go of, or others are not found
+// Steps through what all is, and so many for each one of pieces that act; none of that where so few things are to be
+// written.
+constexpr std::size_t looks_at_first = 1000, for_step = 2, always_looked = 3;
 
 class Evaluated {
   public:
     Evaluated(const Pieces& given, bool zeros, std::size_t within, std::size_t& work)
-        : given_(given), zeros_(zeros), within_(within), work_(work), gone_(given_.all.size()),
-          on_wire_(given_.num_wires()) {
+        : given_(given), zeros_(zeros), within_(within), work_(work), on_wire_(given_.num_wires()) {
+        given_.join_pairs();
         for (std::size_t k = 0; k < given_.all.size(); ++k)
             each(given_.all[k].wires(), [&](int wire) { on_wire_[static_cast<std::size_t>(wire)].push_back(k); });
         find_those_that_return();
     }
 
     // Evaluates from each piece on that comes again; returns how much of what was read has become others.
-    std::size_t run() {
+    std::size_t run(double worth) {
+        worth_ = worth;
         std::size_t out = 0;
-        const std::size_t begun = work_;
-        for (std::size_t k = 0; k < given_.all.size(); ++k) {
-            if (!gone_[k] && returns_[k] && work_ < begun + within_ + again_ + for_found * out) out += take(k);
-            if (!gone_[k]) keep(k);
-        }
-        given_.all = std::move(done_);
+        const std::size_t begun = work_, number = given_.all.size();
+        for (std::size_t k = 0; k < number && work_ < begun + within_ + again_ + for_found * out; ++k)
+            if (!is_gone(k) && returns_[k] && !in_vain_[k]) out += take(k, k);
         return out;
     }
-    Pieces result() const { return given_.pieces(false); }
+    Pieces result() {
+        std::erase_if(given_.all, [](const auto& one) { return !one.wires(); });
+        return given_.pieces(false);
+    }
 
   private:
     using Frames = Evaluation::Frames;
@@ -59,29 +62,33 @@ class Evaluated {
         InAll all{};
     };
 
-    void keep(std::size_t number) {
-        touched_ |= given_.all[number].wires(), gone_[number] = true;
-        done_.push_back(std::exchange(given_.all[number], {}));
-    }
+    bool is_gone(std::size_t number) const { return !given_.all[number].wires(); }
 
-    // Finds pieces after which the same one comes again, up to the directions of axes.
+    // Finds pieces after which one on the same wires comes again, with the same axes, up to their directions, but for one.
     void find_those_that_return() {
-        returns_.resize(given_.all.size());
+        returns_.resize(given_.all.size()), in_vain_.resize(given_.all.size());
         std::map<std::uint64_t, std::size_t> next;
         for (std::size_t k = given_.all.size(); k-- > 0;) {
             if (given_.all[k].other) continue;
-            std::uint64_t key = given_.all[k].wires();
-            for (const Axis& axis : given_.all[k].own.axes) {
-                const auto first = std::find_if(axis.begin(), axis.end(), [](double x) { return std::fabs(x) > 1e-4; });
-                for (const double x : axis) {
-                    const double own = first != axis.end() && *first < 0 ? -x : x;
-                    key = key * 0x9e3779b97f4a7c15 + static_cast<std::uint64_t>(std::llround(own * 1e5)), key ^= key >> 29;
-                }
+            std::vector<std::uint64_t> keys;
+            std::uint64_t all = 0;
+            for (const Axis& axis : given_.all[k].own.axes) all ^= keys.emplace_back(key_of(axis, keys.size()));
+            for (std::uint64_t& key : keys) key ^= all, key = (key + given_.all[k].wires()) * 0x9e3779b97f4a7c15;
+            for (const std::uint64_t key : keys) {
+                const auto [at, is_new] = next.try_emplace(key, k);
+                returns_[k] = returns_[k] || (!is_new && at->second - k < ahead);
+                at->second = k;
             }
-            const auto [at, is_new] = next.try_emplace(key, k);
-            returns_[k] = !is_new && at->second - k < ahead;
-            at->second = k;
         }
+    }
+    static std::uint64_t key_of(const Axis& axis, std::size_t place) {
+        const auto first = std::find_if(axis.begin(), axis.end(), [](double x) { return std::fabs(x) > 1e-4; });
+        std::uint64_t out = place + 1;
+        for (const double x : axis) {
+            const double own = first != axis.end() && *first < 0 ? -x : x;
+            out = out * 0x9e3779b97f4a7c15 + static_cast<std::uint64_t>(std::llround(own * 1e5)), out ^= out >> 29;
+        }
+        return out;
     }
 
     // Returns which of the wires of a piece that have no frame gets another axis first.
@@ -94,7 +101,6 @@ class Evaluated {
             std::size_t behind = 0;
             for (auto at = std::upper_bound(line.begin(), line.end(), number); at != line.end() && behind < least_behind;
                  ++at) {
-                if (gone_[*at]) continue;
                 if (given_.all[*at].other) break;
                 if (!along(given_.all[*at].own.axis_of(wire), piece.axis_of(wire))) {
                     least_behind = behind, out = wire;
@@ -106,19 +112,28 @@ class Evaluated {
         return out;
     }
 
+    // Returns wires on which nothing acts before a piece.
+    Mask untouched(std::size_t before) const {
+        Mask out = 0;
+        for (std::size_t wire = 0; wire < on_wire_.size(); ++wire)
+            if (on_wire_[wire].empty() || on_wire_[wire].front() >= before) out |= unit(static_cast<int>(wire));
+        return out;
+    }
+
     // Goes on from a piece to the best end. What does not fit comes behind, and what is on other wires and does not come
     // again comes first. refused: whether some piece is not diagonal.
     End scan(std::size_t from, Frames frames, bool& refused) const {
-        Evaluation now(static_cast<int>(given_.num_wires()), zeros_ ? ~touched_ : 0, frames);
+        diagrams_.reset();
+        Evaluation now(diagrams_, static_cast<int>(given_.num_wires()), zeros_ ? untouched(from) : 0, frames);
         End best;
         std::vector<std::size_t> inside, before;
         std::vector<std::vector<Axis>> left(given_.num_wires());  // axes of pieces that come behind
         Mask closed = 0, some_left = 0;
-        std::size_t failed = 0;
-        const std::size_t end = std::min(given_.all.size(), from + ahead);
-        for (std::size_t k = from; k < end && inside.size() < 2 * best.pieces + ahead_of_best; ++k) {
+        std::size_t failed = 0, looked = 0, seen = 0;
+        for (std::size_t k = from; k < given_.all.size() && seen < ahead; ++k) {
             if (now.work() > at_first + for_piece * inside.size()) break;
-            if (gone_[k]) continue;
+            if (is_gone(k)) continue;
+            ++seen;
             const AxisPiece& piece = given_.all[k].own;
             if (!returns_[k] && !(given_.all[k].wires() & (now.wires() | some_left | closed))) {
                 now.touch(given_.all[k].wires()), before.push_back(k);
@@ -139,7 +154,7 @@ class Evaluated {
                 else
                     each(piece.wires,
                          [&](int wire) { left[static_cast<std::size_t>(wire)].push_back(piece.axis_of(wire)); });
-                some_left |= piece.wires;
+                some_left |= given_.all[k].wires();
                 if (!(now.wires() & ~(some_left | closed)) && ++failed > most_left) break;
                 continue;
             }
@@ -147,7 +162,10 @@ class Evaluated {
             if (inside.size() < 2) continue;
             const auto number = static_cast<double>(inside.size());
             if (number < std::max(least, best.worth / 2) * static_cast<double>(now.fewest())) continue;
+            const std::size_t begun = now.work();
+            if (now.fewest() > always_looked && looked > looks_at_first + for_step * (begun - looked)) continue;
             look(now, inside.size(), best);
+            looked += now.work() - begun;
         }
         work_ += now.work();
         inside.resize(best.pieces);
@@ -166,27 +184,40 @@ class Evaluated {
     }
 
     // Puts what pieces from one on do in all in place of them, if they are fewer then; returns how much was read as them.
-    std::size_t take(std::size_t from) {
+    // last: becomes the last piece before those that come behind.
+    std::size_t take(std::size_t from, std::size_t& last) {
         bool refused = false;
         End best = scan(from, Frames::guessed, refused);
         if (!best.pieces && refused && again_ < within_ / 2) {
             const std::size_t begun = work_;
             best = scan(from, Frames::let_go, refused);
             again_ += work_ - begun;
-            if (best.worth < least_again) return 0;
+            if (best.worth < least_again) best.pieces = 0;
         }
-        if (!best.pieces) return 0;
+        in_vain_[from] = !best.pieces;
+        if (!best.pieces || best.worth < worth_) return 0;
         std::size_t parts = 0;
-        for (const std::size_t k : best.inside) parts += given_.all[k].own.parts, gone_[k] = true;
-        for (const std::size_t k : best.before) keep(k);
-        put(best.all, from, parts);
+        for (const std::size_t k : best.inside) parts += given_.all[k].own.parts;
+        last = put(best, from, parts);
         return parts;
     }
-    void put(InAll& all, std::size_t from, std::size_t parts) {
+
+    // Puts pieces that come first, what those inside do in all, and all others behind that, from a piece on; returns the
+    // last one but these others.
+    std::size_t put(End& found, std::size_t from, std::size_t parts) {
         std::vector<Matrix2> turns(given_.num_wires(), identity2);  // behind what is put
-        const std::size_t first = done_.size();
-        given_.phase += all.phase;
-        for (AxisPiece& piece : all.pieces) {
+        const std::size_t end = found.inside.back() + 1;
+        std::vector<AxisPieces::Item> items;
+        std::vector<bool> return_again, in_vain_again;
+        const auto keep = [&](std::size_t k) {
+            items.push_back(std::exchange(given_.all[k], {}));
+            return_again.push_back(returns_[k]), in_vain_again.push_back(in_vain_[k]);
+        };
+        for (const std::size_t k : found.before) keep(k);
+        for (const std::size_t k : found.inside) given_.all[k] = {};
+        given_.phase += found.all.phase;
+        const std::size_t first = items.size();
+        for (AxisPiece& piece : found.all.pieces) {
             if (count(piece.wires) < 2) {
                 if (!piece.wires) given_.phase += piece.angle;
                 each(piece.wires, [&](int wire) {
@@ -200,26 +231,43 @@ class Evaluated {
                 Axis& axis = piece.axes[place++];
                 axis = pulled(axis, turns[static_cast<std::size_t>(wire)]);
             });
-            touched_ |= piece.wires;
-            done_.push_back({std::move(piece)});
+            items.push_back({std::move(piece)}), return_again.push_back(true), in_vain_again.push_back(false);
         }
-        const std::size_t number = done_.size() - first;
-        for (std::size_t k = first; k < done_.size(); ++k)
-            done_[k].own.parts = parts / number + (k == first ? parts % number : 0);
+        const std::size_t number = items.size() - first, behind = from + items.size();
+        for (std::size_t k = 0; k < number; ++k) items[first + k].own.parts = parts / number + (k ? 0 : parts % number);
         if (!number) given_.nothing += parts;
+        for (std::size_t k = from; k < end; ++k)
+            if (!is_gone(k)) keep(k);
+        std::move(items.begin(), items.end(), given_.all.begin() + static_cast<std::ptrdiff_t>(from));
+        std::copy(return_again.begin(), return_again.end(), returns_.begin() + static_cast<std::ptrdiff_t>(from));
+        std::copy(in_vain_again.begin(), in_vain_again.end(), in_vain_.begin() + static_cast<std::ptrdiff_t>(from));
+        number_anew(from, end);
         for (std::size_t wire = 0; wire < turns.size(); ++wire)
-            if (!is_identity(turns[wire])) given_.turn(static_cast<int>(wire), turns[wire], from);
+            if (!is_identity(turns[wire])) given_.turn(static_cast<int>(wire), turns[wire], behind);
+        return behind - 1;
+    }
+
+    // Finds the pieces of each wire anew among some.
+    void number_anew(std::size_t from, std::size_t end) {
+        std::vector<std::vector<std::size_t>> now(on_wire_.size());
+        for (std::size_t k = from; k < end; ++k)
+            each(given_.all[k].wires(), [&](int wire) { now[static_cast<std::size_t>(wire)].push_back(k); });
+        for (std::size_t wire = 0; wire < now.size(); ++wire) {
+            std::vector<std::size_t>& line = on_wire_[wire];
+            const auto first = std::lower_bound(line.begin(), line.end(), from);
+            line.insert(line.erase(first, std::lower_bound(first, line.end(), end)), now[wire].begin(), now[wire].end());
+        }
     }
 
     AxisPieces given_;
+    mutable Diagrams diagrams_;  // of what is looked at from a piece on
     bool zeros_;
     std::size_t within_;
     std::size_t& work_;
+    double worth_ = 0;
     std::size_t again_ = 0;  // work where frames were let go of
-    std::vector<bool> gone_, returns_;
+    std::vector<bool> returns_, in_vain_;  // pieces that come again, and those from which nothing was found
     std::vector<std::vector<std::size_t>> on_wire_;
-    std::vector<AxisPieces::Item> done_;
-    Mask touched_ = 0;  // wires of what is done
 };
 
 }  // namespace
@@ -229,7 +277,8 @@ Pieces evaluated(Pieces given, bool zeros, std::size_t within, std::size_t& work
     Pieces ordered = given;
     ordered.all = near_each_other(std::move(ordered.all), static_cast<int>(given.carried().size()), any);
     Evaluated all(ordered, zeros, within, work);
-    const std::size_t now = all.run();
+    std::size_t now = 0;
+    for (const double worth : {much, least}) now += all.run(worth);
     if (!now) return given;
     found += now;
     return all.result();

@@ -85,7 +85,8 @@ TEST_CASE("steps do what pieces did, whichever of them fit, whatever is known of
     for (unsigned seed = 0; seed < 1500; ++seed) {
         Drawn drawn(seed, wires);
         const bool is_known = seed % 3 == 0;
-        Evaluation made(wires, is_known, seed % 2 ? Evaluation::Frames::guessed : Evaluation::Frames::let_go);
+        Diagrams diagrams;
+        Evaluation made(diagrams, wires, is_known, seed % 2 ? Evaluation::Frames::guessed : Evaluation::Frames::let_go);
         State first = drawn.state();
         for (std::size_t k = 1; is_known && k < first.size(); k += 2) first[k] = 0;
         State expected = first;

@@ -10,6 +10,7 @@ namespace {
 
 constexpr double rounding = 1e-12;
 constexpr std::size_t most_conditions = 5;  // of the turns that wait on a wire
+constexpr std::size_t most_steps = 4096;    // of what one piece does
 
 // Of values for each of some bits, those of products of these that add up to them.
 template <class Value>
@@ -22,9 +23,9 @@ void of_products(std::vector<Value>& by) {
 }  // namespace
 
 // Returns the bit with which a wire begins, along an axis: one of its own, but where that is known.
-Polynomial Evaluation::beginning(int wire, const Axis& z) const {
+Diagram Evaluation::beginning(int wire, const Axis& z) const {
     const int sign = zeros_ >> wire & 1 ? along(z, {0, 0, 1}) : 0;
-    return !sign ? Polynomial(unit(wire)) : sign < 0 ? Polynomial(0) : Polynomial();
+    return !sign ? diagrams_->bit(wire) : sign < 0 ? Diagram::one() : Diagram();
 }
 
 // Lets the bit of a wire be along an axis as it is now, which is the same for all turns that wait but for signs.
@@ -37,39 +38,38 @@ void Evaluation::add_frame(int wire, const Axis& along) {
     settle(wire);
 }
 
-// Returns the bit of a wire along an axis, behind the turns that wait; of one without a frame, as if it had that. fits:
-// whether it takes few enough terms.
-std::optional<Polynomial> Evaluation::bit_along(int wire, const Axis& axis, bool& fits) const {
+// Returns the bit of a wire along an axis, behind the turns that wait; of one without a frame, as if it had that.
+std::optional<Diagram> Evaluation::bit_along(int wire, const Axis& axis, double angle) const {
     const Wire& own = wires_[static_cast<std::size_t>(wire)];
     const Axis z = has_frame(wire) ? own.z : pulled(axis, own.turns[0]);
-    const Polynomial bit = has_frame(wire) ? own.bit : beginning(wire, z);
+    const Diagram bit = has_frame(wire) ? own.bit : beginning(wire, z);
+    if (own.about) return {};
     if (own.conditions.empty() && is_same(own.turns[0], identity2)) {
-        const int sign = along(axis, z);
+        const int sign = along(axis, z, angle);
         if (!sign) return {};
-        return sign > 0 ? bit : bit ^ Polynomial(0);
+        return sign > 0 ? bit : !bit;
     }
     Values flips;
     for (const Matrix2& turn : own.turns) {
-        const int sign = along(pulled(axis, turn), z);
+        const int sign = along(pulled(axis, turn), z, angle);
         if (!sign) return {};
         flips.push_back(sign < 0);
     }
-    const std::optional<Polynomial> more = polynomial_of(own, flips);
-    fits = fits && more;
-    return more ? bit ^ *more : bit;
+    return diagrams_->sum(bit, with_values(own, flips));
 }
 
 // Lets a wire have any axis again, if no other one has read it: phases and flips of its bit become turns of it that wait.
 void Evaluation::let_go(int wire) {
     Wire& own = wires_[static_cast<std::size_t>(wire)];
-    const Polynomial flip = own.bit ^ own.begins;
+    const Diagram flip = diagrams_->sum(own.bit, own.begins);
     const bool is_computed = !flip.is_zero() && (own.begins.is_zero() || own.begins.is_one());  // where it was known
-    if (!has_frame(wire) || !own.conditions.empty() || flip.reads(wire) || is_computed) return;
-    const auto reads = [&](const Polynomial& one) { return one.reads(wire); };
+    if (!has_frame(wire) || own.waits() || diagrams_->reads(flip, wire) || is_computed) return;
+    const auto reads = [&](Diagram one) { return diagrams_->reads(one, wire); };
     for (const Wire& other : wires_) {
-        work_ += other.bit.size();
+        ++work_;
         if (&other == &own) continue;
-        if (reads(other.bit) || std::any_of(other.conditions.begin(), other.conditions.end(), reads)) return;
+        const Conditions conditions = conditions_of(other);
+        if (reads(other.bit) || std::any_of(conditions.begin(), conditions.end(), reads)) return;
     }
     const Wire before = own;
     const BitPhases all = phases_;
@@ -79,8 +79,8 @@ void Evaluation::let_go(int wire) {
     with_frames_ &= ~unit(wire);
     bool fits = true;
     for (const JointPhase& one : *taken) {
-        const std::optional<Polynomial> where = Polynomial::where(one.bits, one.values);
-        fits = fits && where && turn_where(wire, *where, phase_about(before.z, one.angle), identity2);
+        const Diagram where = diagrams_->where(one.bits, one.values);
+        fits = fits && turn_where(wire, where, phase_about(before.z, one.angle), identity2);
     }
     if (!fits || !turn_where(wire, flip, operator_about(before.x), identity2)) {
         own = before, phases_ = all, with_frames_ |= unit(wire);
@@ -90,30 +90,29 @@ void Evaluation::let_go(int wire) {
 }
 
 bool Evaluation::act(const AxisPiece& piece, int open) {
-    Polynomial where = piece.is_parity ? Polynomial() : Polynomial(0);
-    bool fits = true;
-    Mask without = 0;  // wires that have no bit along the piece's axes
-    std::vector<std::pair<int, Polynomial>> bits;
+    diagrams_->allow(most_steps), ++pieces_;
     each(piece.wires, [&](int wire) {
-        std::optional<Polynomial> bit = bit_along(wire, piece.axis_of(wire), fits);
-        if (!bit && frames_ == Frames::let_go) let_go(wire), bit = bit_along(wire, piece.axis_of(wire), fits);
-        work_ += bit ? bit->size() : wires_[static_cast<std::size_t>(wire)].turns.size();
-        if (!bit) without |= unit(wire);
-        else bits.emplace_back(wire, std::move(*bit));
+        std::optional<About>& about = wires_[static_cast<std::size_t>(wire)].about;
+        if (!about) return;
+        about->angles.look_again();
+        const Wire before = wires_[static_cast<std::size_t>(wire)];
+        if (about->angles.are_signs() && !settle_about(wire)) wires_[static_cast<std::size_t>(wire)] = before;
     });
-    if (!without && open >= 0 && !has_frame(open)) without = unit(open);
-    for (const auto& [wire, bit] : bits) {
-        if (without >> wire & 1 || !fits) continue;
-        work_ += where.size();
-        if (piece.is_parity) {
-            where ^= bit;
-        } else {
-            std::optional<Polynomial> both = product(where, bit);
-            fits = both.has_value();
-            if (both) where = std::move(*both);
-        }
-    }
-    if (!fits || where.size() > Polynomial::most_terms || count(without) > 1) return false;
+    Diagram where = piece.is_parity ? Diagram() : Diagram::one();
+    Mask without = 0;  // wires that have no bit along the piece's axes
+    std::vector<std::pair<int, Diagram>> bits;
+    each(piece.wires, [&](int wire) {
+        std::optional<Diagram> bit = bit_along(wire, piece.axis_of(wire), piece.angle);
+        if (!bit && frames_ == Frames::let_go) let_go(wire), bit = bit_along(wire, piece.axis_of(wire), piece.angle);
+        work_ += bit ? 1 : wires_[static_cast<std::size_t>(wire)].turns.size();
+        if (!bit) without |= unit(wire);
+        else bits.emplace_back(wire, *bit);
+    });
+    const bool is_sign = is_none(1.0 - std::polar(1.0, (piece.is_parity ? 4 : 2) * piece.angle));
+    if (!without && open >= 0 && !has_frame(open) && is_sign) without = unit(open);
+    for (const auto& [wire, bit] : bits)
+        if (!(without >> wire & 1)) where = piece.is_parity ? diagrams_->sum(where, bit) : diagrams_->both(where, bit);
+    if (!diagrams_->fits() || count(without) > 1) return false;
     each(piece.wires & ~with_frames_ & ~without, [&](int wire) { add_frame(wire, piece.axis_of(wire)); });
     known_ |= piece.wires;
     if (!without) {
@@ -123,6 +122,20 @@ bool Evaluation::act(const AxisPiece& piece, int open) {
     }
     const int target = lowest(without);
     const Axis& axis = piece.axis_of(target);
+    const Wire& own = wires_[static_cast<std::size_t>(target)];
+    if (has_frame(target) && (own.about || (own.conditions.empty() && !is_sign))) {
+        if (!piece.is_parity && turn_about(target, where, axis, piece.angle)) return true;
+        const Wire before = own;
+        const BitPhases all = phases_;
+        if (piece.is_parity && turn_about(target, Diagram::one(), axis, piece.angle)) {  // one for all, less twice
+            if (turn_about(target, where, axis, -2 * piece.angle)) {
+                phases_.all -= piece.angle / 2, phases_.add(where, piece.angle);
+                return true;
+            }
+            wires_[static_cast<std::size_t>(target)] = before, phases_ = all;
+        }
+    }
+    if (own.about && !leave_about(target)) return false;
     Matrix2 if_one = phase_about(axis, piece.angle), if_zero = identity2;
     if (piece.is_parity) {
         for (Complex& one : if_one) one *= std::polar(1.0, -piece.angle / 2);
@@ -132,48 +145,46 @@ bool Evaluation::act(const AxisPiece& piece, int open) {
 }
 
 // Finds a condition as a sum of others, or as a product of two, by its values for each of theirs.
-std::optional<Evaluation::Values> Evaluation::condition_among(const Wire& of, const Polynomial& where) {
+std::optional<Evaluation::Values> Evaluation::condition_among(const Wire& of, Diagram where) const {
     const std::size_t number = of.conditions.size(), values = std::size_t{1} << number;
-    const Polynomial opposite = where ^ Polynomial(0);
     Values out(values);
-    Polynomial sum;
+    Diagram sum;
     for (std::size_t step = 0; step < values; ++step) {  // sums that differ in one condition each
-        if (step) sum ^= of.conditions[static_cast<std::size_t>(lowest(step))];
+        if (step) sum = diagrams_->sum(sum, of.conditions[static_cast<std::size_t>(lowest(step))]);
         const std::size_t some = step ^ step >> 1;
-        if (!(sum == where) && !(sum == opposite)) continue;
+        if (!(sum == where) && !(sum == !where)) continue;
         for (std::size_t at = 0; at < values; ++at) out[at] = is_odd(at & some) == (sum == where);
         return out;
     }
     for (std::size_t j = 0; j < number; ++j)
         for (std::size_t k = 0; k < j; ++k)
-            if (const auto both = product(of.conditions[j], of.conditions[k]); both && *both == where) {
+            if (diagrams_->both(of.conditions[j], of.conditions[k]) == where) {
                 for (std::size_t at = 0; at < values; ++at) out[at] = (at >> j & 1) && (at >> k & 1);
                 return out;
             }
     return {};
 }
 
-// Returns the polynomial that has a value for each of the conditions of a wire.
-std::optional<Polynomial> Evaluation::polynomial_of(const Wire& of, const Values& values) {
+// Returns the function that has a value for each of the conditions of a wire.
+Diagram Evaluation::with_values(const Wire& of, const Values& values) const {
     std::vector<int> by(values.begin(), values.end());
     of_products(by);
-    Polynomial out;
+    Diagram out;
     for (std::size_t some = 0; some < by.size(); ++some) {
         if (!(by[some] & 1)) continue;
-        std::optional<Polynomial> one(Polynomial(0));
-        for (std::size_t k = 0; k < of.conditions.size() && one; ++k)
-            if (some >> k & 1) one = product(*one, of.conditions[k]);
-        if (!one) return {};
-        out ^= *one;
+        Diagram one = Diagram::one();
+        for (std::size_t k = 0; k < of.conditions.size(); ++k)
+            if (some >> k & 1) one = diagrams_->both(one, of.conditions[k]);
+        out = diagrams_->sum(out, one);
     }
-    if (out.size() > Polynomial::most_terms) return {};
     return out;
 }
 
-bool Evaluation::turn_where(int wire, const Polynomial& where, const Matrix2& if_one, const Matrix2& if_zero) {
+bool Evaluation::turn_where(int wire, Diagram where, const Matrix2& if_one, const Matrix2& if_zero) {
     Wire& own = wires_[static_cast<std::size_t>(wire)];
     written_[static_cast<std::size_t>(wire)].is_known = false;
     std::optional<Values> condition = condition_among(own, where);
+    if (!diagrams_->fits()) return false;
     const Wire before = own;
     if (!condition) {
         const std::size_t number = own.turns.size();
@@ -191,39 +202,95 @@ bool Evaluation::turn_where(int wire, const Polynomial& where, const Matrix2& if
     return false;
 }
 
+// Lets a turn by an angle about an axis, under a condition, wait with others about the same axis. Returns false if it is
+// another one, or takes too many steps.
+bool Evaluation::turn_about(int wire, Diagram where, const Axis& axis, double angle) {
+    Wire& own = wires_[static_cast<std::size_t>(wire)];
+    const Axis now = pulled(axis, own.turns[0]);
+    const int sign = own.about ? along(now, own.about->axis, angle) : 1;
+    if (!sign) return false;
+    written_[static_cast<std::size_t>(wire)].is_known = false;
+    const Wire before = own;
+    if (!own.about) own.about = About{now, BitPhases(*diagrams_)};
+    BitPhases& angles = own.about->angles;
+    angles.add(where, sign * angle);
+    if (angles.are_signs() && !settle_about(wire)) {
+        own = before;
+        return false;
+    }
+    if (sign < 0) phases_.add(where, angle);
+    return true;
+}
+
+// Makes flips of a bit of turns about an axis that are halves.
+bool Evaluation::settle_about(int wire) {
+    Wire& own = wires_[static_cast<std::size_t>(wire)];
+    const Axis axis = own.about->axis;
+    const Diagram where = own.about->angles.signs();
+    own.turns[0] = own.turns[0] * phase_about(axis, own.about->angles.all);
+    own.about.reset();
+    if (where.is_zero()) return true;
+    own.conditions = {where};
+    own.turns.push_back(own.turns[0] * operator_about(axis));
+    return settle(wire);
+}
+
+// Makes turns under conditions of those about an axis; returns false if they are too many.
+bool Evaluation::leave_about(int wire) {
+    Wire& own = wires_[static_cast<std::size_t>(wire)];
+    const Wire before = own;
+    const BitPhases all = phases_;
+    const Axis axis = pulled(own.about->axis, adjoint(own.turns[0]));
+    const std::vector<std::pair<Diagram, double>> parts = own.about->angles.parts();
+    own.turns[0] = own.turns[0] * phase_about(own.about->axis, own.about->angles.all);
+    own.about.reset();
+    bool fits = parts.size() <= most_conditions;
+    for (const auto& [where, angle] : parts) fits = fits && turn_where(wire, where, phase_about(axis, angle), identity2);
+    if (!fits) own = before, phases_ = all;
+    return fits;
+}
+
 // Makes a flip of a bit, and phases, of the turns that wait, if they are these for each value of the conditions but for a
 // turn that is the same for all. Without a frame they have to be phases of all. Returns false where that takes too many
-// terms.
+// steps.
 bool Evaluation::settle(int wire) {
     Wire& own = wires_[static_cast<std::size_t>(wire)];
     if (own.conditions.empty()) return true;
     written_[static_cast<std::size_t>(wire)].is_known = false;
-    const Matrix2 to_frame = has_frame(wire) ? own.frame : identity2, same = own.turns[0];
+    const Matrix2 same = own.turns[0];
+    Matrix2 to_frame = has_frame(wire) ? own.frame : identity2;
+    bool is_open = own.bit == own.begins;  // what flips the bit next is X: there are no phases then
     Values flips;
     std::vector<double> zero, one;  // phases where the bit is 0, and where it is 1
     for (const Matrix2& turn : own.turns) {
-        const Matrix2 in_frame = to_frame * adjoint(same) * turn * adjoint(to_frame);
+        Matrix2 in_frame = to_frame * adjoint(same) * turn * adjoint(to_frame);
         const bool is_diagonal = is_none(in_frame[1]) && is_none(in_frame[2]);
         if (!is_diagonal && !(is_none(in_frame[0]) && is_none(in_frame[3]))) return true;
         if (!has_frame(wire) && (!is_diagonal || !is_none(in_frame[0] - in_frame[3]))) return true;
         flips.push_back(!is_diagonal);
+        if (is_open && !is_diagonal) {
+            const Complex half = std::polar(1.0, std::arg(in_frame[1] / in_frame[2]) / 2);
+            to_frame[2] *= half, to_frame[3] *= half, is_open = false;
+            in_frame[1] /= half, in_frame[2] *= half;
+        }
         zero.push_back(std::arg(in_frame[is_diagonal ? 0 : 2])), one.push_back(std::arg(in_frame[is_diagonal ? 3 : 1]));
     }
-    const std::optional<Polynomial> flip = polynomial_of(own, flips);
-    if (!flip || (own.bit ^ *flip).size() > Polynomial::most_terms) return false;
+    const Diagram flip = with_values(own, flips);
     zero.insert(zero.end(), one.begin(), one.end());
     of_products(zero);
-    std::vector<std::pair<Polynomial, double>> found;
+    std::vector<std::pair<Diagram, double>> found;
     for (std::size_t some = 0; some < zero.size(); ++some) {
         if (std::fabs(short_way(zero[some])) < rounding) continue;
-        std::optional<Polynomial> where(Polynomial(0));
-        for (std::size_t k = 0; k <= own.conditions.size() && where; ++k)
-            if (some >> k & 1) where = product(*where, k < own.conditions.size() ? own.conditions[k] : own.bit);
-        if (!where) return false;
-        found.emplace_back(std::move(*where), zero[some]);
+        Diagram where = Diagram::one();
+        for (std::size_t k = 0; k <= own.conditions.size(); ++k)
+            if (some >> k & 1) where = diagrams_->both(where, k < own.conditions.size() ? own.conditions[k] : own.bit);
+        found.emplace_back(where, zero[some]);
     }
-    for (const auto& [where, angle] : found) phases_.add(where, angle), work_ += where.size();
-    own.bit ^= *flip;
+    const Diagram bit = diagrams_->sum(own.bit, flip);
+    if (!diagrams_->fits()) return false;
+    for (const auto& [where, angle] : found) phases_.add(where, angle);
+    own.bit = bit;
+    if (has_frame(wire)) own.frame = to_frame, own.x = pulled({1, 0, 0}, to_frame);
     own.conditions.clear(), own.turns.assign(1, same);
     return true;
 }

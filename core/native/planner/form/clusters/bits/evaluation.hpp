@@ -1,6 +1,6 @@
 // What some pieces do, one behind the other, evaluated on bits rather than rewritten.
 //
-// Each wire has a frame, in which a bit is a polynomial of the bits with which it all began. A piece with all wires along
+// Each wire has a frame, in which a bit is a function of the bits with which it all began. A piece with all wires along
 // the axes of their bits is a phase of a product of bits. Along another axis of one wire it is a turn of that under a
 // condition: turns wait there until all of them, for each value of their conditions, flip a bit or leave it. So a ladder
 // that computes conditions and undoes that is what it is in the end, whatever wires it borrows between.
@@ -23,6 +23,7 @@ struct BitStep {
 
 // How many steps are on several wires.
 std::size_t joining(const std::vector<BitStep>& steps);
+std::size_t joining(const std::vector<JointPhase>& phases);
 
 // What pieces do in all: others, and a phase of all states.
 struct InAll {
@@ -35,63 +36,78 @@ class Evaluation {
     // Frames stay as they were guessed, or wires let go of theirs where that is not too late.
     enum class Frames { guessed, let_go };
 
-    // zeros: wires that are 0 at the beginning.
-    Evaluation(int wires, Mask zeros, Frames frames)
-        : wires_(static_cast<std::size_t>(wires)), written_(wires_.size()), zeros_(zeros), frames_(frames) {}
+    // diagrams: of nothing yet. zeros: wires that are 0 at the beginning.
+    Evaluation(Diagrams& diagrams, int wires, Mask zeros, Frames frames)
+        : diagrams_(&diagrams), wires_(static_cast<std::size_t>(wires)), written_(wires_.size()), zeros_(zeros),
+          frames_(frames), phases_(diagrams) {}
 
     Mask with_frames() const { return with_frames_; }
     Mask wires() const { return known_; }
     // Lets something else act before all, on wires that are not there yet.
     void touch(Mask wires) { zeros_ &= ~wires; }
     // Lets a piece act. open: a wire that stays without a frame, if it has none and may; -1 for none. If the piece is not
-    // diagonal in the bits of two wires, or takes too many terms, it does not, and it returns false.
+    // diagonal in the bits of two wires, or takes too many steps, it does not, and it returns false.
     bool act(const AxisPiece& piece, int open);
     // Returns how many steps it takes at least.
     std::size_t fewest() const;
     // Returns what it all is, as few pieces one behind the other, those of single wires, too; none where that is not found,
     // or more than so many are on several wires.
     std::optional<InAll> in_all(std::size_t most = ~std::size_t{0}) const;
-    // How many terms have been looked at.
-    std::size_t work() const { return work_ + phases_.work(); }
+    // How many steps have been taken.
+    std::size_t work() const { return work_ + phases_.work() + diagrams_->steps(); }
 
   private:
+    using Conditions = std::vector<Diagram>;
+    // Turns about one axis that wait, before one that is the same for all: phases where its operator is -1.
+    struct About {
+        Axis axis;
+        BitPhases angles;
+    };
     struct Wire {
         Axis z{}, x{};
         Matrix2 frame{};  // what turns z into Z
-        Polynomial begins{}, bit{};
-        std::vector<Polynomial> conditions{};
+        Diagram begins{}, bit{};
+        Conditions conditions{};
         std::vector<Matrix2> turns{identity2};  // that wait, for each value of the conditions
+        std::optional<About> about{};           // without conditions
+        bool waits() const { return !conditions.empty() || about; }
     };
     // The turns that wait on a wire as steps, under some conditions, which are few changes apart where more pieces act.
     struct Written {
         bool is_known = false, fits = false;
-        std::vector<Polynomial> conditions{};
+        Conditions conditions{};
         std::vector<BitStep> steps{};
     };
     using Values = std::vector<bool>;
 
     bool has_frame(int wire) const { return (with_frames_ >> wire & 1) != 0; }
-    Polynomial beginning(int wire, const Axis& z) const;
+    Diagram beginning(int wire, const Axis& z) const;
     void add_frame(int wire, const Axis& along);
     void let_go(int wire);
-    std::optional<Polynomial> bit_along(int wire, const Axis& axis, bool& fits) const;
-    static std::optional<Values> condition_among(const Wire& of, const Polynomial& where);
-    static std::optional<Polynomial> polynomial_of(const Wire& of, const Values& values);
-    bool turn_where(int wire, const Polynomial& where, const Matrix2& if_one, const Matrix2& if_zero);
+    std::optional<Diagram> bit_along(int wire, const Axis& axis, double angle) const;
+    std::optional<Values> condition_among(const Wire& of, Diagram where) const;
+    Conditions conditions_of(const Wire& wire) const;
+    Diagram with_values(const Wire& of, const Values& values) const;
+    bool turn_where(int wire, Diagram where, const Matrix2& if_one, const Matrix2& if_zero);
+    bool turn_about(int wire, Diagram where, const Axis& axis, double angle);
+    bool settle_about(int wire);
+    bool leave_about(int wire);
     bool settle(int wire);
-    bool write_flips(std::vector<Polynomial>& bits, std::vector<std::vector<Polynomial>>& conditions,
-                     std::vector<BitStep>& to) const;
-    bool write_all_turns(const std::vector<std::vector<Polynomial>>& conditions, std::size_t most,
-                         std::vector<BitStep>& to) const;
-    const Written& written(int wire, const std::vector<Polynomial>& conditions) const;
+    bool write_flips(std::vector<Diagram>& bits, std::vector<Conditions>& conditions, std::vector<BitStep>& to) const;
+    bool write_all_turns(const std::vector<Conditions>& conditions, std::size_t most, std::vector<BitStep>& to) const;
+    const Written& written(int wire, const Conditions& conditions) const;
     std::optional<std::vector<BitStep>> steps(std::size_t most) const;
+    std::optional<InAll> pieces(std::size_t most) const;
     void add_last_frames();
-    static bool write_turns(const Wire& of, int wire, std::vector<BitStep>& to);
+    bool write_about(const Wire& of, int wire, std::vector<BitStep>& to) const;
+    bool write_turns(const Wire& of, int wire, std::vector<BitStep>& to) const;
 
+    Diagrams* diagrams_;
     std::vector<Wire> wires_;
     mutable std::vector<Written> written_;  // of each wire, what was last written
     Mask zeros_, known_ = 0, with_frames_ = 0;
     Frames frames_;
+    std::size_t pieces_ = 0;  // that have acted
     BitPhases phases_;
     mutable std::size_t work_ = 0;
 };

@@ -10,75 +10,43 @@ namespace qx::form {
 namespace {
 
 constexpr double pi = std::numbers::pi, rounding = 1e-12;
-constexpr std::size_t most_written = 48;  // terms of what is written
-
-// A turn as e^{i phase} and a phase about an axis, so that the first is 1 where that can be.
-struct AxisPhase {
-    double phase = 0, angle = 0;
-    Axis axis{0, 0, 1};
-};
-
-AxisPhase axis_phase(const Matrix2& turn) {
-    const double mean = std::arg(turn[0] * turn[3] - turn[1] * turn[2]) / 2;
-    Matrix2 own = turn;
-    for (Complex& one : own) one *= std::polar(1.0, -mean);
-    const double cosine = (own[0] + own[3]).real() / 2;
-    Axis sine{-(own[1] + own[2]).imag() / 2, (own[2] - own[1]).real() / 2, -(own[0] - own[3]).imag() / 2};
-    const double length = std::sqrt(dot(sine, sine));
-    AxisPhase out;
-    if (length < rounding) {
-        out.phase = cosine > 0 ? mean : mean + pi;
-        return out;
-    }
-    for (std::size_t k = 0; k < 3; ++k) out.axis[k] = sine[k] / length;
-    out.angle = 2 * std::atan2(length, cosine);
-    out.phase = short_way(mean - out.angle / 2);
-    if (const double other = short_way(mean + out.angle / 2); std::fabs(other) < std::fabs(out.phase))
-        out.phase = other, out.angle = -out.angle, out.axis = -out.axis;
-    out.angle = short_way(out.angle);
-    return out;
-}
+constexpr std::size_t most_written = 48;     // products of what is written
+constexpr std::size_t steps_at_first = 1500, steps_for_piece = 8;  // for what all is
 
 }  // namespace
 
 // Writes flips of bits as ones under the control of others, of which the bits with which it began are known again when
-// they are written. Conditions become polynomials of the bits at the end.
-bool Evaluation::write_flips(std::vector<Polynomial>& bits, std::vector<std::vector<Polynomial>>& conditions,
+// they are written. Conditions become functions of the bits at the end.
+bool Evaluation::write_flips(std::vector<Diagram>& bits, std::vector<Conditions>& conditions,
                              std::vector<BitStep>& to) const {
     for (;;) {
         int best = -1;
-        Polynomial flip;
+        std::size_t fewest = most_written + 1;
+        Diagram flip;
         bool any = false;
         each(known_, [&](int wire) {
-            const Wire& own = wires_[static_cast<std::size_t>(wire)];
-            Polynomial now = bits[static_cast<std::size_t>(wire)] ^ own.begins;
+            const Diagram now =
+                diagrams_->sum(bits[static_cast<std::size_t>(wire)], wires_[static_cast<std::size_t>(wire)].begins);
             if (now.is_zero()) return;
             any = true;
-            if (now.reads(wire) || (best >= 0 && now.size() >= flip.size())) return;
-            best = wire, flip = std::move(now);
+            if (diagrams_->reads(now, wire)) return;
+            const std::size_t products = diagrams_->number_of_products(now);
+            if (products < fewest) best = wire, fewest = products, flip = now;
         });
-        if (!any) return true;
-        if (best < 0 || flip.size() > most_written) return false;
-        const Wire& own = wires_[static_cast<std::size_t>(best)];
-        for (const JointPhase& one : few_products(flip)) to.push_back({one.bits, one.values, pi, best, own.x});
-        bits[static_cast<std::size_t>(best)] = own.begins;
-        if (!own.begins.reads(best)) continue;
-        bool fits = true;
-        const auto flipped = [&](Polynomial& of) {
-            if (!of.reads(best)) return;
-            std::optional<Polynomial> now = of.with_flipped(best, flip);
-            fits = fits && now;
-            if (now) of = std::move(*now);
-        };
-        for (Polynomial& one : bits)
-            if (&one != &bits[static_cast<std::size_t>(best)]) flipped(one);
-        for (std::vector<Polynomial>& some : conditions) std::for_each(some.begin(), some.end(), flipped);
-        if (!fits) return false;
+        if (!diagrams_->fits() || !any || best < 0) return diagrams_->fits() && !any;
+        for (const JointPhase& one : diagrams_->few_products(flip))
+            to.push_back({one.bits, one.values, pi, best, wires_[static_cast<std::size_t>(best)].x});
+        bits[static_cast<std::size_t>(best)] = wires_[static_cast<std::size_t>(best)].begins;
+        if (!diagrams_->reads(wires_[static_cast<std::size_t>(best)].begins, best)) continue;
+        const auto flip_in = [&](Diagram& one) { one = diagrams_->flipped(one, best, flip); };
+        for (std::size_t wire = 0; wire < bits.size(); ++wire)
+            if (static_cast<int>(wire) != best) flip_in(bits[wire]);
+        for (Conditions& some : conditions) std::for_each(some.begin(), some.end(), flip_in);
     }
 }
 
 // Writes the turns that wait on a wire: the commonest one for all, and each other one under its condition.
-bool Evaluation::write_turns(const Wire& of, int wire, std::vector<BitStep>& to) {
+bool Evaluation::write_turns(const Wire& of, int wire, std::vector<BitStep>& to) const {
     std::vector<std::pair<Matrix2, Values>> kinds;
     for (std::size_t k = 0; k < of.turns.size(); ++k) {
         const auto same = [&](const auto& one) { return is_same(one.first, of.turns[k]); };
@@ -91,11 +59,11 @@ bool Evaluation::write_turns(const Wire& of, int wire, std::vector<BitStep>& to)
     std::swap(kinds[0], *std::max_element(kinds.begin(), kinds.end(), fewer));
     for (std::size_t k = 0; k < kinds.size(); ++k) {
         const AxisPhase own = axis_phase(k ? kinds[k].first * adjoint(kinds[0].first) : kinds[0].first);
-        const std::optional<Polynomial> where = k ? polynomial_of(of, kinds[k].second) : Polynomial(0);
-        if (!where || where->reads(wire) || where->size() > most_written) return false;
+        const Diagram where = k ? with_values(of, kinds[k].second) : Diagram::one();
+        if (!diagrams_->fits() || diagrams_->reads(where, wire)) return false;
         for (const bool turns : {true, false}) {
-            BitPhases by;
-            by.add(*where, turns ? own.angle : own.phase);
+            BitPhases by(*diagrams_);
+            by.add(where, turns ? own.angle : own.phase);
             const auto& joint = by.joint();
             if (!joint) return false;
             const auto put = [&](const JointPhase& one) {
@@ -109,20 +77,38 @@ bool Evaluation::write_turns(const Wire& of, int wire, std::vector<BitStep>& to)
     return true;
 }
 
+// Writes turns about one axis, and the one that is the same for all.
+bool Evaluation::write_about(const Wire& of, int wire, std::vector<BitStep>& to) const {
+    const std::vector<std::pair<Diagram, double>> parts = of.about->angles.parts();
+    BitPhases by(*diagrams_);
+    by.all = of.about->angles.all;
+    for (std::size_t k = 0; k < parts.size(); ++k) {
+        if (diagrams_->reads(of.conditions[k], wire)) return false;
+        by.add(of.conditions[k], parts[k].second);
+    }
+    const auto& joint = by.joint();
+    if (!joint || !diagrams_->fits()) return false;
+    for (const JointPhase& one : *joint) to.push_back({one.bits, one.values, one.angle, wire, of.about->axis});
+    const AxisPhase behind = axis_phase(of.turns[0]);
+    to.push_back({0, 0, by.all, wire, of.about->axis});
+    to.push_back({0, 0, behind.angle, wire, behind.axis});
+    to.push_back({0, 0, behind.phase});
+    return true;
+}
+
 // Writes the turns that wait on each wire before those of the wires that its conditions read, up to so many steps.
-bool Evaluation::write_all_turns(const std::vector<std::vector<Polynomial>>& conditions, std::size_t most,
+bool Evaluation::write_all_turns(const std::vector<Conditions>& conditions, std::size_t most,
                                  std::vector<BitStep>& to) const {
     Mask left = 0;
     each(known_, [&](int wire) {
         const Wire& own = wires_[static_cast<std::size_t>(wire)];
-        if (!own.conditions.empty() || !is_same(own.turns[0], identity2)) left |= unit(wire);
+        if (own.waits() || !is_same(own.turns[0], identity2)) left |= unit(wire);
     });
     while (left) {
         if (joining(to) > most) return false;
         Mask read = 0;
         each(left, [&](int wire) {
-            for (const Polynomial& one : conditions[static_cast<std::size_t>(wire)])
-                for (const Mask term : one.terms()) read |= term;
+            for (const Diagram one : conditions[static_cast<std::size_t>(wire)]) read |= diagrams_->read(one);
         });
         if (!(left & ~read)) return false;
         const int wire = lowest(left & ~read);
@@ -134,12 +120,21 @@ bool Evaluation::write_all_turns(const std::vector<std::vector<Polynomial>>& con
     return true;
 }
 
-const Evaluation::Written& Evaluation::written(int wire, const std::vector<Polynomial>& conditions) const {
+const Evaluation::Written& Evaluation::written(int wire, const Conditions& conditions) const {
     Written& out = written_[static_cast<std::size_t>(wire)];
     if (out.is_known && out.conditions == conditions) return out;
     Wire own = wires_[static_cast<std::size_t>(wire)];
     own.conditions = conditions, out = {true, false, conditions};
-    out.fits = write_turns(own, wire, out.steps);
+    out.fits = own.about ? write_about(own, wire, out.steps) : write_turns(own, wire, out.steps);
+    out.is_known = diagrams_->fits();
+    return out;
+}
+
+// Returns the functions that tell the turns that wait on a wire.
+Evaluation::Conditions Evaluation::conditions_of(const Wire& wire) const {
+    Conditions out = wire.conditions;
+    if (!wire.about) return out;
+    for (const auto& [where, angle] : wire.about->angles.parts()) out.push_back(where);
     return out;
 }
 
@@ -147,7 +142,7 @@ std::size_t Evaluation::fewest() const {
     std::size_t out = phases_.size() > 0;
     each(known_, [&](int wire) {
         const Wire& own = wires_[static_cast<std::size_t>(wire)];
-        out += !(own.bit == own.begins) + !own.conditions.empty();
+        out += !(own.bit == own.begins) + own.waits();
     });
     return out;
 }
@@ -155,6 +150,11 @@ std::size_t Evaluation::fewest() const {
 std::size_t joining(const std::vector<BitStep>& steps) {
     const auto joins = [](const BitStep& one) { return count(one.wires()) > 1; };
     return static_cast<std::size_t>(std::count_if(steps.begin(), steps.end(), joins));
+}
+
+std::size_t joining(const std::vector<JointPhase>& phases) {
+    const auto joins = [](const JointPhase& one) { return count(one.bits) > 1; };
+    return static_cast<std::size_t>(std::count_if(phases.begin(), phases.end(), joins));
 }
 
 // Gives wires without a frame one in which the first turn that waits is a phase: where all are about its axis, they are
@@ -169,33 +169,54 @@ void Evaluation::add_last_frames() {
     });
 }
 
+// Writes phases by the bits at the beginning, or at the end, flips between these, and the turns that wait.
 std::optional<std::vector<BitStep>> Evaluation::steps(std::size_t most) const {
-    const std::optional<std::vector<JointPhase>>& phases = phases_.joint();
-    if (!phases) return {};
+    std::vector<BitStep> flips, turns;
+    std::vector<Diagram> bits;
+    std::vector<Conditions> conditions;
+    for (const Wire& own : wires_) bits.push_back(own.bit), conditions.push_back(conditions_of(own));
+    const std::vector<std::pair<Diagram, double>> parts = phases_.parts();
+    Conditions& at_end = conditions.emplace_back();
+    if (parts.size() <= most_written)
+        for (const auto& [where, angle] : parts) at_end.push_back(where);
+    if (!write_flips(bits, conditions, flips) || !write_all_turns(conditions, most, turns)) return {};
+    if (joining(flips) + joining(turns) > most) return {};
+    const std::optional<std::vector<JointPhase>>& first = phases_.joint();
+    BitPhases behind(*diagrams_);
+    for (std::size_t k = 0; k < at_end.size(); ++k) behind.add(at_end[k], parts[k].second);
+    std::optional<std::vector<JointPhase>> last;
+    if (!flips.empty() && at_end.size() == parts.size()) last = behind.joint();
+    if (!diagrams_->fits() || (!first && !last)) return {};
+    const bool is_last = last && (!first || joining(*last) < joining(*first));
     std::vector<BitStep> out;
-    for (const JointPhase& one : *phases) out.push_back({one.bits, one.values, one.angle});
-    std::size_t terms = 0;
-    for (const Wire& own : wires_) terms += own.bit.size();
-    work_ += 4 * (terms + phases->size() * phases->size());
-    if (terms > wires_.size() + most_written || joining(out) > most) return {};
-    std::vector<Polynomial> bits;
-    std::vector<std::vector<Polynomial>> conditions;
-    for (const Wire& own : wires_) bits.push_back(own.bit), conditions.push_back(own.conditions);
-    if (!write_flips(bits, conditions, out) || !write_all_turns(conditions, most, out) || joining(out) > most) return {};
+    const auto put = [&](const JointPhase& one) { out.push_back({one.bits, one.values, one.angle}); };
+    if (!is_last) std::for_each(first->begin(), first->end(), put);
+    out.insert(out.end(), flips.begin(), flips.end());
+    if (is_last) std::for_each(last->begin(), last->end(), put), put({0, 0, behind.all});
+    out.insert(out.end(), turns.begin(), turns.end());
+    if (joining(out) > most) return {};
     return out;
 }
 
 std::optional<InAll> Evaluation::in_all(std::size_t most) const {
+    const auto differ = [&](const Wire& own) { return !own.conditions.empty(); };
+    diagrams_->allow(steps_at_first + steps_for_piece * pieces_);
+    if (with_frames_ == known_ || std::none_of(wires_.begin(), wires_.end(), differ)) return pieces(most);
     Evaluation all = *this;
     all.add_last_frames();
-    const auto steps = all.steps(most);
+    auto out = all.pieces(most);
     work_ += all.work_ + all.phases_.work() - work_ - phases_.work();
+    return out;
+}
+
+std::optional<InAll> Evaluation::pieces(std::size_t most) const {
+    const auto steps = this->steps(most);
     if (!steps) return {};
-    InAll out{{}, all.phases_.all};
+    InAll out{{}, phases_.all};
     for (const BitStep& step : *steps) {
         AxisPiece piece{step.wires(), {}, step.angle};
         each(piece.wires, [&](int wire) {
-            const Axis& z = all.wires_[static_cast<std::size_t>(wire)].z;
+            const Axis& z = wires_[static_cast<std::size_t>(wire)].z;
             piece.axes.push_back(wire == step.target ? step.axis : step.values >> wire & 1 ? z : -z);
         });
         out.pieces.push_back(std::move(piece));
