@@ -127,7 +127,7 @@ def layers(wires, depth):
     circuit = QuantumCircuit(wires)
     for layer in range(depth):
         for wire in range(wires):
-            circuit.rx(0.1 * layer + wire, wire)
+            circuit.ry(0.1 * layer + wire, wire)  # so that layers do not commute, and are no one layer
         for wire in range(wires - 1):
             circuit.rxx(0.3, wire, wire + 1)
     circuit.measure_all()
