@@ -12,6 +12,8 @@ namespace {
 
 constexpr double pi = std::numbers::pi, rounding = 1e-11;
 constexpr std::size_t most_products = 64;  // of which a function's phase is made
+constexpr std::size_t most_steps = 300;    // until these are known, and how many
+constexpr std::size_t most_others = 4;     // functions of which phases may be one product after all
 constexpr std::size_t most_of_one = 8;     // of a single product of bits that are flipped, too
 constexpr std::size_t most_read = 4;       // of a function as which all are written
 constexpr std::size_t most_joined = 32;    // phases of which some may be one
@@ -24,16 +26,27 @@ bool is_sign(double angle) { return is_none(2 * angle); }
 void BitPhases::add_product(Mask bits, double angle) {
     const auto [at, is_new] = of_products_.try_emplace(bits, 0);
     at->second = short_way(at->second + angle);
-    if (is_none(at->second) || (is_sign(at->second) && add_sign(product(bits)))) of_products_.erase(at);
+    if (!is_sign(at->second)) return;
+    const bool is_none_left = is_none(at->second);
+    const Diagram where = is_none_left ? Diagram() : product(bits);
+    if (!diagrams_->fits()) return;
+    of_products_.erase(at);
+    add_sign(where);
 }
 
-// Adds a sign, unless that takes too many steps.
-bool BitPhases::add_sign(Diagram where) {
-    const Diagram signs = diagrams_->sum(signs_, where);
-    if (!diagrams_->fits()) return false;
-    signs_ = signs.begins_as_one() ? !signs : signs;
-    if (signs.begins_as_one()) all += pi;
-    return true;
+// Adds a sign.
+void BitPhases::add_sign(Diagram where) {
+    if (where.begins_as_one()) all += pi, where = !where;
+    if (where.is_zero()) return;
+    if (const auto at = std::find(apart_.begin(), apart_.end(), where); at != apart_.end()) return apart_.erase(at), void();
+    if (const auto signs = diagrams_->sum_within(signs_, where, most_steps)) signs_ = *signs;
+    else apart_.push_back(where);
+}
+
+Diagram BitPhases::signs() const {
+    Diagram out = signs_;
+    for (const Diagram one : apart_) out = diagrams_->sum(out, one);
+    return out;
 }
 
 // Lets products be of the opposite of a bit: a phase where both are 1 is one where a product is, less where the opposite is.
@@ -80,7 +93,7 @@ void BitPhases::add_others_again() {
 void BitPhases::read_as(Diagram where) {
     Mask bits = diagrams_->read(where) & ~read_;
     read_ |= bits;
-    if (!bits || diagrams_->number_of_products(where) > most_read) return;
+    if (!bits || diagrams_->number_of_products(where, most_steps) > most_read) return;
     std::vector<JointPhase> products = diagrams_->few_products(where);
     const auto longer = [](const JointPhase& one, const JointPhase& other) { return count(one.bits) > count(other.bits); };
     std::sort(products.begin(), products.end(), longer);
@@ -101,7 +114,7 @@ BitPhases BitPhases::written_as(Diagram where, double more) const {
 // Writes a phase as some of products of bits. A function is what it is for one value of a bit, and its change for the other
 // one, less twice where both are 1, which is soon a sign for parts of a turn. Returns false if there are too many.
 bool BitPhases::write(Diagram where, double angle, Mask under, Parts& to) const {
-    if (to.products.size() > most_products || !diagrams_->fits()) return false;
+    if (to.products.size() > most_products || diagrams_->steps() > to.until || !diagrams_->fits()) return false;
     if (is_none(angle) || where.is_zero()) return true;
     if (is_sign(angle)) {
         to.signs = diagrams_->sum(to.signs, diagrams_->both(product(under), where));
@@ -119,23 +132,33 @@ bool BitPhases::write(Diagram where, double angle, Mask under, Parts& to) const 
 
 void BitPhases::flip_if_many() {
     if (is_again_) return;
-    if (size() > 2 * flipped_at_ + most_of_one || !others_.empty()) flip_those_of_fewer();
+    if (size() > 2 * flipped_at_ + most_of_one || (!others_.empty() && others_.size() <= most_others)) flip_those_of_fewer();
 }
 
 void BitPhases::add(Diagram where, double angle) {
     if (is_none(angle) || where.is_zero()) return;
     is_joined_ = false;
     if (where.begins_as_one()) all += angle, where = !where, angle = -angle;
+    const auto same = [&](const auto& one) { return one.first == where; };
+    if (const auto at = std::find_if(others_.begin(), others_.end(), same); at != others_.end()) {
+        at->second = short_way(at->second + angle);
+        const bool sign = is_sign(at->second), none = is_none(at->second);
+        if (sign) others_.erase(at);
+        if (sign && !none) add_sign(where);
+        return;
+    }
     read_as(where);
     Parts found;
+    found.until = diagrams_->steps() + most_steps;
     const bool is_written = write(where, angle, 0, found);
     const std::size_t number = found.products.size();
     work_ += 2 * number;
-    if (is_written && add_sign(found.signs)) {
+    if (is_written && diagrams_->fits()) {
+        add_sign(found.signs);
         for (const auto& [bits, by] : found.products) add_product(bits, by);
         return flip_if_many();
     }
-    if (!is_again_ && number > most_of_one && diagrams_->number_of_products(where) <= most_read) {
+    if (!is_again_ && number > most_of_one && diagrams_->number_of_products(where, most_steps) <= most_read) {
         BitPhases other = written_as(where, angle);
         work_ = other.work_;
         if (diagrams_->fits() && other.size() <= size() + 1) {
@@ -143,19 +166,14 @@ void BitPhases::add(Diagram where, double angle) {
             return;
         }
     }
-    const auto same = [&](const auto& one) { return one.first == where; };
-    const auto at = std::find_if(others_.begin(), others_.end(), same);
-    if (at == others_.end()) {
-        others_.emplace_back(where, angle);
-        return flip_if_many();
-    }
-    at->second = short_way(at->second + angle);
-    if (is_none(at->second) || (is_sign(at->second) && add_sign(where))) others_.erase(at);
+    others_.emplace_back(where, angle);
+    flip_if_many();
 }
 
 std::vector<std::pair<Diagram, double>> BitPhases::parts() const {
     std::vector<std::pair<Diagram, double>> out = others_;
     if (!signs_.is_zero()) out.emplace_back(signs_, pi);
+    for (const Diagram one : apart_) out.emplace_back(one, pi);
     for (const auto& [bits, angle] : of_products_) out.emplace_back(product(bits), angle);
     return out;
 }
@@ -163,10 +181,11 @@ std::vector<std::pair<Diagram, double>> BitPhases::parts() const {
 std::optional<std::vector<JointPhase>> BitPhases::taken(int bit) {
     for (const auto& [where, angle] : others_)
         if (diagrams_->reads(where, bit)) return {};
-    std::vector<JointPhase> out = diagrams_->few_products(diagrams_->change(signs_, bit));
+    const Diagram whole = signs();
+    std::vector<JointPhase> out = diagrams_->few_products(diagrams_->change(whole, bit));
     if (!diagrams_->fits()) return {};
     if (flipped_ >> bit & 1) flip(bit);
-    signs_ = diagrams_->at_zero(signs_, bit);
+    signs_ = diagrams_->at_zero(whole, bit), apart_.clear();
     std::erase_if(of_products_, [&](const auto& one) {
         const Mask others = one.first & ~unit(bit);
         if (others == one.first) return false;
@@ -186,6 +205,7 @@ const std::optional<std::vector<JointPhase>>& BitPhases::joint() const {
 
 void BitPhases::join() const {
     joint_.reset();
+    if (others_.size() > most_others) return;
     BitPhases own = *this;
     own.flip_those_of_fewer();
     if (!others_.empty())
@@ -196,15 +216,16 @@ void BitPhases::join() const {
 }
 
 void BitPhases::write_joint(std::optional<std::vector<JointPhase>>& to) const {
-    if (of_products_.size() + diagrams_->number_of_products(signs_) > most_joined) return;
+    const Diagram whole = signs();
+    if (of_products_.size() + diagrams_->number_of_products(whole, most_steps) > most_joined) return;
     std::vector<JointPhase> out, single;
     for (const auto& [bits, angle] : of_products_)
         (count(bits) > 1 ? out : single).push_back({bits, bits & ~flipped_, angle});
     for (const auto& [where, angle] : others_) {
-        if (diagrams_->number_of_products(where) > 1) return;
+        if (diagrams_->number_of_products(where, most_steps) > 1) return;
         for (JointPhase one : diagrams_->few_products(where)) one.angle = angle, out.push_back(one);
     }
-    for (const JointPhase& one : diagrams_->few_products(signs_)) (count(one.bits) > 1 ? out : single).push_back(one);
+    for (const JointPhase& one : diagrams_->few_products(whole)) (count(one.bits) > 1 ? out : single).push_back(one);
     if (!diagrams_->fits()) return;
     work_ += out.size() * out.size() + single.size();
     std::vector<JointPhase> all = out;

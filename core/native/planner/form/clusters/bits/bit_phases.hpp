@@ -19,7 +19,7 @@ class BitPhases {
     void add(Diagram where, double angle);
     // Whether all angles but that of all states are half a turn; and where they are then.
     bool are_signs() const { return of_products_.empty() && others_.empty(); }
-    Diagram signs() const { return signs_; }
+    Diagram signs() const;
     // Looks again whether what was too many products is few now.
     void look_again() {
         if (!others_.empty()) flip_those_of_fewer();
@@ -31,7 +31,7 @@ class BitPhases {
     // How many products have been looked at.
     std::size_t work() const { return work_; }
     // How many angles it is made of.
-    std::size_t size() const { return !signs_.is_zero() + of_products_.size() + others_.size(); }
+    std::size_t size() const { return !signs_.is_zero() + apart_.size() + of_products_.size() + others_.size(); }
     // Returns few phases that make it up, those of single bits, too; none where some are of many products that are not one.
     // They are found once, until it changes.
     const std::optional<std::vector<JointPhase>>& joint() const;
@@ -41,8 +41,9 @@ class BitPhases {
 
     // Some phases: where a function is 1, -1; where products of bits are 1, angles.
     struct Parts {
-        Diagram signs;
-        Products products;
+        Diagram signs{};
+        Products products{};
+        std::size_t until = 0;  // so many steps these are looked for
     };
 
     Diagram product(Mask bits) const { return diagrams_->where(bits, bits & ~flipped_); }
@@ -54,12 +55,13 @@ class BitPhases {
     BitPhases written_as(Diagram where, double more) const;
     bool write(Diagram where, double angle, Mask under, Parts& to) const;
     void add_product(Mask bits, double angle);
-    bool add_sign(Diagram where);
+    void add_sign(Diagram where);
     void join() const;
     void write_joint(std::optional<std::vector<JointPhase>>& to) const;
 
     Diagrams* diagrams_;
-    Diagram signs_;  // where it is -1, but for the others
+    Diagram signs_;                // where it is -1, but for the others
+    std::vector<Diagram> apart_;   // and but for these, with which that would be long
     Mask flipped_ = 0, read_ = 0;  // bits of which products have the opposite, and those that are in some
     std::map<Mask, double> of_products_;
     std::vector<std::pair<Diagram, double>> others_;

@@ -149,20 +149,43 @@ struct Diagrams::Split {
 // Sasao, in Logic Synthesis and Optimization, Kluwer 1993: pseudo-Kronecker expressions.
 Diagrams::Split Diagrams::split(Diagram of) {
     const Diagram zero = low(of), one = high(of), change = sum(zero, one);
-    const auto number = [&](Diagram part) { return static_cast<std::uint32_t>(number_of_products(part)); };
-    const std::uint32_t a = number(zero), b = number(one), c = number(change);
+    const std::uint32_t a = products(zero), b = products(one), c = products(change);
     if (a >= b && a >= c) return {one, change, true, false, b + c};
     if (b >= c) return {zero, change, true, true, a + c};
     return {zero, one, false, true, a + b};
 }
 
-std::size_t Diagrams::number_of_products(Diagram of) {
+std::uint32_t Diagrams::products(Diagram of) {
     if (of.edge_ < 2) return of.edge_;
     if (const std::uint32_t before = nodes_[of.edge_ >> 1].products[of.edge_ & 1]) return before;
     if (!step()) return too_many;
     const std::uint32_t out = std::min(split(of).products, too_many);
     if (fits_) nodes_[of.edge_ >> 1].products[of.edge_ & 1] = out;
     return fits_ ? out : too_many;
+}
+
+// Calls something that may take so many steps, and returns whether it took no more.
+template <class Call>
+bool Diagrams::is_within(std::size_t steps, const Call& call) {
+    if (!fits_) return false;
+    const std::size_t left = left_, begun = steps_;
+    left_ = std::min(left_, steps);
+    call();
+    const bool out = std::exchange(fits_, true);
+    left_ = left - (steps_ - begun);
+    fits_ = out || left_ > 0;
+    return out;
+}
+
+std::size_t Diagrams::number_of_products(Diagram of, std::size_t within) {
+    std::size_t out = 0;
+    return is_within(within, [&] { out = products(of); }) ? out : too_many;
+}
+
+std::optional<Diagram> Diagrams::sum_within(Diagram a, Diagram b, std::size_t within) {
+    Diagram out;
+    if (!is_within(within, [&] { out = sum(a, b); })) return {};
+    return out;
 }
 
 void Diagrams::add_products(Diagram of, JointPhase under, std::vector<JointPhase>& to) {

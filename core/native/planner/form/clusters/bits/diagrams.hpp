@@ -7,6 +7,7 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "planner/form/clusters/joint_phases.hpp"
@@ -50,6 +51,8 @@ class Diagrams {
     // Returns where a function changes with a bit, and what it is where that is 0.
     Diagram change(Diagram of, int wire);
     Diagram at_zero(Diagram of, int wire);
+    // Returns the sum if that takes no more than so many steps.
+    std::optional<Diagram> sum_within(Diagram a, Diagram b, std::size_t within);
     // Returns a function of which a bit is flipped where another one is 1.
     Diagram flipped(Diagram of, int wire, Diagram where) { return sum(of, both(change(of, wire), where)); }
     // Returns the function that is 1 where bits have values.
@@ -68,8 +71,9 @@ class Diagrams {
         return of.is_one();
     }
 
-    // Returns how many products of bits, or of bits flipped, it is found as the sum of; and these, each as a sign.
-    std::size_t number_of_products(Diagram of);
+    // Returns how many products of bits, or of bits flipped, it is found as the sum of, within as many steps, else many; and
+    // these, each as a sign.
+    std::size_t number_of_products(Diagram of, std::size_t within = ~std::size_t{0});
     std::vector<JointPhase> few_products(Diagram of);
 
   private:
@@ -89,10 +93,13 @@ class Diagrams {
     std::uint32_t node(std::uint32_t level, std::uint32_t low, std::uint32_t high);
     std::uint32_t level_of(std::uint32_t edge) const { return nodes_[edge >> 1].level; }
     bool step();
+    template <class Call>
+    bool is_within(std::size_t steps, const Call& call);
     std::uint64_t key(Operation operation) const { return resets_ << 2 | operation; }
     Known& known(Operation operation, std::uint32_t a, std::uint32_t b);
     std::uint32_t joined(Operation operation, std::uint32_t a, std::uint32_t b);
     std::uint32_t restricted(Operation operation, std::uint32_t of, std::uint32_t level);
+    std::uint32_t products(Diagram of);
     Split split(Diagram of);
     void add_products(Diagram of, JointPhase under, std::vector<JointPhase>& to);
     void grow();

@@ -115,6 +115,14 @@ TEST_CASE("what takes more steps than are allowed does not fit, and what comes b
     const Diagram all = of.sum(many, of.where(0xfffff, 0x12345));
     CHECK(of.fits());
     CHECK(of.sum(all, many) == of.where(0xfffff, 0x12345));
+    of.reset();
+    Diagram one = Diagram::one(), other = Diagram::one();
+    for (int bit = 0; bit < 20; ++bit) one = of.both(one, of.sum(of.bit(bit), of.bit(bit + 20)));
+    for (int bit = 0; bit < 20; ++bit) other = of.both(other, of.bit(2 * bit));
+    CHECK(!of.sum_within(one, other, 10));
+    CHECK(of.number_of_products(of.sum(one, other), 10) > 10);
+    CHECK(of.fits());
+    CHECK(of.sum_within(one, other, 10'000) == of.sum(one, other));
 }
 
 TEST_CASE("phases where functions are 1 are those of few products, and go where their angles add up to nothing") {

@@ -14,7 +14,7 @@ namespace qx::form {
 
 namespace {
 
-constexpr std::size_t ahead = 1000;        // pieces that are looked at from one on
+constexpr std::size_t ahead = 2000;        // pieces that are looked at from one on
 constexpr std::size_t looks = 8;           // pieces on a wire among which it may get another axis
 constexpr std::size_t most_left = 24;      // pieces that are left out while all wires have some
 // Steps that are taken from a piece on, more for each piece that fits, and more for each part of what was read that is

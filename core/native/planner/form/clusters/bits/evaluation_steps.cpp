@@ -10,8 +10,10 @@ namespace qx::form {
 namespace {
 
 constexpr double pi = std::numbers::pi, rounding = 1e-12;
+constexpr std::size_t most_steps = 300;     // until it is known how many products a flip is
 constexpr std::size_t most_written = 48;     // products of what is written
 constexpr std::size_t steps_at_first = 1500, steps_for_piece = 8;  // for what all is
+constexpr std::size_t few = 2, steps_for_few = 10;  // where so few things are left to be written, so many times as many
 
 }  // namespace
 
@@ -30,7 +32,7 @@ bool Evaluation::write_flips(std::vector<Diagram>& bits, std::vector<Conditions>
             if (now.is_zero()) return;
             any = true;
             if (diagrams_->reads(now, wire)) return;
-            const std::size_t products = diagrams_->number_of_products(now);
+            const std::size_t products = diagrams_->number_of_products(now, most_steps);
             if (products < fewest) best = wire, fewest = products, flip = now;
         });
         if (!diagrams_->fits() || !any || best < 0) return diagrams_->fits() && !any;
@@ -200,7 +202,7 @@ std::optional<std::vector<BitStep>> Evaluation::steps(std::size_t most) const {
 
 std::optional<InAll> Evaluation::in_all(std::size_t most) const {
     const auto differ = [&](const Wire& own) { return !own.conditions.empty(); };
-    diagrams_->allow(steps_at_first + steps_for_piece * pieces_);
+    diagrams_->allow((steps_at_first + steps_for_piece * pieces_) * (fewest() <= few ? steps_for_few : 1));
     if (with_frames_ == known_ || std::none_of(wires_.begin(), wires_.end(), differ)) return pieces(most);
     Evaluation all = *this;
     all.add_last_frames();
