@@ -11,7 +11,7 @@ from planning.form.test_written_pairs import ops
 
 from benchmarks.forms import transpiled
 from benchmarks.gates import Gate, Matrix, haar
-from qsim_ex import reference, thresholds
+from qsim_ex import CircuitBuilder, reference, thresholds
 from qsim_ex.planning.written.out import Manner, WrittenCircuit, written_out
 
 CHAIN = [(0, 1, 2, 3), (2, 3, 4, 5), (0, 1, 2, 3), (2, 3, 4, 5)]
@@ -120,3 +120,17 @@ def test_drawn_matrices_on_four_wires_do_what_they_did(seeds: list[int], basis: 
         gates.append(Gate("unitary", wires[1:3], matrix=haar(rng, 2)))
     with thresholds.instead(clustered_percent=0, block_pieces=40 if seeds[0] % 3 else 3):
         clusters(transpiled(gates, 5, basis, level))
+
+
+@pytest.mark.parametrize("strings", [6, 16])
+def test_rotations_about_four_wires_count_as_the_gates_that_they_are_written_in(strings: int) -> None:
+    """16 rotations about strings of four wires are one matrix, as where they are written in CX; six are not."""
+    random = np.random.default_rng(strings)
+    builder = CircuitBuilder(6)
+    for wire in range(6):
+        builder.gate("ry", [wire], 0.3 + 0.2 * wire)
+    for _ in range(strings):
+        letters = "".join(random.choice(list("XYZ"), 4))
+        builder.pauli_rotation(float(random.uniform(0.3, 1.2)), letters, [1, 2, 3, 4])
+    written = written_out(builder.build(), manner=Manner.CLUSTERS, zeros=True)
+    assert len(filled(written) if written else []) == (strings == 16)

@@ -163,13 +163,24 @@ bool put_between_halves(Cluster& of, const std::vector<Complex>& matrix, std::si
     return true;
 }
 
+// As how many gates on two wires a transpiler writes a piece: around a parity stand two CX for each wire but one.
+std::size_t in_cx(const Piece& piece) {
+    const auto wires = static_cast<std::size_t>(count(piece.wires));
+    return piece.kind == Piece::parity && wires > 2 ? 2 * (wires - 1) : 1;
+}
+std::size_t in_cx(const std::vector<Piece>& pieces, std::size_t number) {
+    std::size_t out = 0;
+    for (std::size_t k = 0; k < number; ++k) out += in_cx(pieces[k]);
+    return out;
+}
+
 }  // namespace
 
 std::size_t put_block(Cluster& of, int wires, bool ends, Pieces& to, std::size_t& work) {
     const bool is_wide = wires > 3;
     const std::size_t of_three = static_cast<std::size_t>(thresholds.pieces_of_three);
     const std::size_t least = is_wide ? static_cast<std::size_t>(thresholds.block_pieces) : of_three;
-    if (of.pieces.size() < least || count(of.wires) < wires) return 0;
+    if (in_cx(of.pieces, of.pieces.size()) < least || count(of.wires) < wires) return 0;
     if (is_wide && num_on_three(of.pieces.begin(), of.pieces.end()) + num_on_three(of.pieces.rbegin(), of.pieces.rend()) >=
                        of.pieces.size())
         return 0;  // two smaller ones
@@ -186,7 +197,8 @@ std::size_t put_block(Cluster& of, int wires, bool ends, Pieces& to, std::size_t
     Block& best = leaves ? blocks.fewest : blocks.most;
     const std::size_t filled = std::min(most_between_halves, size - best.zeros);
     if (is_wide && filled > of_half && put_between_halves(of, whole.dense(), filled, to)) return number;
-    if (is_wide && !best.zeros && best.number < 2 * least) return 0;  // as blocks on three wires it is no dearer
+    if (is_wide && !best.zeros && in_cx(best.pieces, best.number) < 2 * least)
+        return 0;  // as blocks on three wires it is no dearer
     Piece block{Piece::block, of.wires, 0, 0, {}, std::move(best.entries)};
     block.parts = 0;
     for (std::size_t n = 0; n < best.number; ++n) block.parts += best.pieces[n].parts;
@@ -210,7 +222,8 @@ bool may_have_wide_blocks(const Pieces& of) {
         each(piece.wires, [&](int wire) {
             Run& own = runs[static_cast<std::size_t>(wire)];
             if (!piece.joins() || count(own.wires | piece.wires) > 4) own = {};
-            if (piece.joins()) own.wires |= piece.wires, out = out || 2 * ++own.pieces >= thresholds.block_pieces;
+            if (piece.joins())
+                own.wires |= piece.wires, own.pieces += in_cx(piece), out = out || 2 * own.pieces >= thresholds.block_pieces;
         });
     return out;
 }
