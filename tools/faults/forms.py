@@ -110,7 +110,9 @@ FAULTS = {
     ),
     "which matrix what is read chooses": Fault("write/matrices.cpp", "(row | read) * (all + 1)", "row * (all + 1)"),
     "a bit whose flip counts its old value": Fault(
-        "clusters/bits/diagrams.hpp", "return sum(of, both(change(of, wire), where));", "return sum(of, where);"
+        "clusters/bits/diagrams.hpp",
+        "return sum(of, both(change(of, wire), where));",
+        "return sum(of, both(at_zero(of, wire), where));",
     ),
     "a phase of the opposite of a bit": Fault(
         "clusters/bits/bit_phases.cpp",
