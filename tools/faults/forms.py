@@ -94,7 +94,9 @@ FAULTS = {
         "before = adjoint(turn) * before;",
     ),
     "a wire that is turned between what reads it": Fault(
-        "clusters/blocks/selected.cpp", "is_diagonal(piece.turn_of(wire)) ? 0 : unit(wire)", "Mask{0}"
+        "clusters/blocks/selected.cpp",
+        "is_diagonal(piece.turn_of(wire)) ? 0 : unit(wire)",
+        "is_diagonal(piece.turn_of(wire)) ? 0 : Mask{0}",
     ),
     "a piece that passes what it shares a wire with": Fault(
         "clusters/blocks/selected.cpp",
