@@ -12,9 +12,8 @@ namespace {
 
 constexpr double pi = std::numbers::pi, rounding = 1e-11;
 constexpr std::size_t most_products = 64;  // of which a function's phase is made
-constexpr std::size_t most_steps = 300;    // until these are known, and how many
 constexpr std::size_t most_others = 4;     // functions of which phases may be one product after all
-constexpr std::size_t most_of_one = 8;     // of a single product of bits that are flipped, too
+constexpr std::size_t many_more = 8;       // products than twice those that there were
 constexpr std::size_t most_read = 4;       // of a function as which all are written
 constexpr std::size_t most_joined = 32;    // phases of which some may be one
 
@@ -23,12 +22,16 @@ bool is_sign(double angle) { return is_none(2 * angle); }
 
 }  // namespace
 
+std::size_t joining(const std::vector<JointPhase>& phases) {
+    const auto joins = [](const JointPhase& one) { return count(one.bits) > 1; };
+    return static_cast<std::size_t>(std::count_if(phases.begin(), phases.end(), joins));
+}
+
 void BitPhases::add_product(Mask bits, double angle) {
     const auto [at, is_new] = of_products_.try_emplace(bits, 0);
     at->second = short_way(at->second + angle);
     if (!is_sign(at->second)) return;
-    const bool is_none_left = is_none(at->second);
-    const Diagram where = is_none_left ? Diagram() : product(bits);
+    const Diagram where = is_none(at->second) ? Diagram() : product(bits);
     if (!diagrams_->fits()) return;
     of_products_.erase(at);
     add_sign(where);
@@ -39,7 +42,7 @@ void BitPhases::add_sign(Diagram where) {
     if (where.begins_as_one()) all += pi, where = !where;
     if (where.is_zero()) return;
     if (const auto at = std::find(apart_.begin(), apart_.end(), where); at != apart_.end()) return apart_.erase(at), void();
-    if (const auto signs = diagrams_->sum_within(signs_, where, most_steps)) signs_ = *signs;
+    if (const auto signs = diagrams_->short_sum(signs_, where)) signs_ = *signs;
     else apart_.push_back(where);
 }
 
@@ -57,7 +60,7 @@ void BitPhases::flip(int bit) {
         if (reads) with.push_back(one);
         return reads;
     });
-    flipped_ ^= unit(bit);
+    flipped_ ^= unit(bit), is_joined_ = false;
     for (const auto& [bits, angle] : with) add_product(bits, -angle), add_product(bits & ~unit(bit), angle);
 }
 
@@ -93,7 +96,7 @@ void BitPhases::add_others_again() {
 void BitPhases::read_as(Diagram where) {
     Mask bits = diagrams_->read(where) & ~read_;
     read_ |= bits;
-    if (!bits || diagrams_->number_of_products(where, most_steps) > most_read) return;
+    if (!bits || diagrams_->number_of_products(where) > most_read) return;
     std::vector<JointPhase> products = diagrams_->few_products(where);
     const auto longer = [](const JointPhase& one, const JointPhase& other) { return count(one.bits) > count(other.bits); };
     std::sort(products.begin(), products.end(), longer);
@@ -132,7 +135,7 @@ bool BitPhases::write(Diagram where, double angle, Mask under, Parts& to) const 
 
 void BitPhases::flip_if_many() {
     if (is_again_) return;
-    if (size() > 2 * flipped_at_ + most_of_one || (!others_.empty() && others_.size() <= most_others)) flip_those_of_fewer();
+    if (size() > 2 * flipped_at_ + many_more || (!others_.empty() && others_.size() <= most_others)) flip_those_of_fewer();
 }
 
 void BitPhases::add(Diagram where, double angle) {
@@ -149,7 +152,7 @@ void BitPhases::add(Diagram where, double angle) {
     }
     read_as(where);
     Parts found;
-    found.until = diagrams_->steps() + most_steps;
+    found.until = diagrams_->steps() + diagrams_->part();
     const bool is_written = write(where, angle, 0, found);
     const std::size_t number = found.products.size();
     work_ += 2 * number;
@@ -158,7 +161,7 @@ void BitPhases::add(Diagram where, double angle) {
         for (const auto& [bits, by] : found.products) add_product(bits, by);
         return flip_if_many();
     }
-    if (!is_again_ && number > most_of_one && diagrams_->number_of_products(where, most_steps) <= most_read) {
+    if (!is_again_ && number > many_more && diagrams_->number_of_products(where) <= most_read) {
         BitPhases other = written_as(where, angle);
         work_ = other.work_;
         if (diagrams_->fits() && other.size() <= size() + 1) {
@@ -181,11 +184,11 @@ std::vector<std::pair<Diagram, double>> BitPhases::parts() const {
 std::optional<std::vector<JointPhase>> BitPhases::taken(int bit) {
     for (const auto& [where, angle] : others_)
         if (diagrams_->reads(where, bit)) return {};
-    const Diagram whole = signs();
+    if (flipped_ >> bit & 1) flip(bit);
+    const Diagram whole = signs(), without = diagrams_->at_zero(whole, bit);
     std::vector<JointPhase> out = diagrams_->few_products(diagrams_->change(whole, bit));
     if (!diagrams_->fits()) return {};
-    if (flipped_ >> bit & 1) flip(bit);
-    signs_ = diagrams_->at_zero(whole, bit), apart_.clear();
+    signs_ = without, apart_.clear();
     std::erase_if(of_products_, [&](const auto& one) {
         const Mask others = one.first & ~unit(bit);
         if (others == one.first) return false;
@@ -217,12 +220,12 @@ void BitPhases::join() const {
 
 void BitPhases::write_joint(std::optional<std::vector<JointPhase>>& to) const {
     const Diagram whole = signs();
-    if (of_products_.size() + diagrams_->number_of_products(whole, most_steps) > most_joined) return;
+    if (of_products_.size() + diagrams_->number_of_products(whole) > most_joined) return;
     std::vector<JointPhase> out, single;
     for (const auto& [bits, angle] : of_products_)
         (count(bits) > 1 ? out : single).push_back({bits, bits & ~flipped_, angle});
     for (const auto& [where, angle] : others_) {
-        if (diagrams_->number_of_products(where, most_steps) > 1) return;
+        if (diagrams_->number_of_products(where) > 1) return;
         for (JointPhase one : diagrams_->few_products(where)) one.angle = angle, out.push_back(one);
     }
     for (const JointPhase& one : diagrams_->few_products(whole)) (count(one.bits) > 1 ? out : single).push_back(one);
@@ -232,12 +235,10 @@ void BitPhases::write_joint(std::optional<std::vector<JointPhase>>& to) const {
     all.insert(all.end(), single.begin(), single.end());
     join_phases(out, rounding);
     out.insert(out.end(), single.begin(), single.end());
-    const auto joins = [](const JointPhase& one) { return count(one.bits) > 1; };
-    const auto joint = [&](const auto& some) { return std::count_if(some.begin(), some.end(), joins); };
-    if (!single.empty() && joint(out) > 1) {  // a phase of a single bit may be part of one
+    if (!single.empty() && joining(out) > 1) {  // a phase of a single bit may be part of one
         join_phases(all, rounding);
         work_ += all.size() * all.size();
-        if (joint(all) < joint(out)) out = std::move(all);
+        if (joining(all) < joining(out)) out = std::move(all);
     }
     to = std::move(out);
 }

@@ -9,6 +9,9 @@
 
 namespace qx::form {
 
+// How many phases are of several bits.
+std::size_t joining(const std::vector<JointPhase>& phases);
+
 class BitPhases {
   public:
     double all = 0;  // the phase of all states

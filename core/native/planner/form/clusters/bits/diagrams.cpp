@@ -164,27 +164,27 @@ std::uint32_t Diagrams::products(Diagram of) {
     return fits_ ? out : too_many;
 }
 
-// Calls something that may take so many steps, and returns whether it took no more.
+// Calls something that may take the steps of a part, and returns whether it took no more.
 template <class Call>
-bool Diagrams::is_within(std::size_t steps, const Call& call) {
+bool Diagrams::is_short(const Call& call) {
     if (!fits_) return false;
     const std::size_t left = left_, begun = steps_;
-    left_ = std::min(left_, steps);
+    left_ = std::min(left_, part_);
     call();
-    const bool out = std::exchange(fits_, true);
+    const bool out = fits_;
     left_ = left - (steps_ - begun);
     fits_ = out || left_ > 0;
     return out;
 }
 
-std::size_t Diagrams::number_of_products(Diagram of, std::size_t within) {
+std::size_t Diagrams::number_of_products(Diagram of) {
     std::size_t out = 0;
-    return is_within(within, [&] { out = products(of); }) ? out : too_many;
+    return is_short([&] { out = products(of); }) ? out : too_many;
 }
 
-std::optional<Diagram> Diagrams::sum_within(Diagram a, Diagram b, std::size_t within) {
+std::optional<Diagram> Diagrams::short_sum(Diagram a, Diagram b) {
     Diagram out;
-    if (!is_within(within, [&] { out = sum(a, b); })) return {};
+    if (!is_short([&] { out = sum(a, b); })) return {};
     return out;
 }
 

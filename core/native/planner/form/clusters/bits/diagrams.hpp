@@ -5,6 +5,7 @@
 // R. L. Rudell and R. E. Bryant have it, Design Automation Conference 27, 40 (1990).
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <optional>
@@ -35,15 +36,18 @@ class Diagram {
 
 class Diagrams {
   public:
-    Diagrams() { reset(); }
+    // most: steps that are allowed at once, whatever is asked for. part: those of a sum, or of a number of products, that
+    // may be left. Tests let both be few.
+    explicit Diagrams(std::size_t most = ~std::size_t{0}, std::size_t part = 300) : most_(most), part_(part) { reset(); }
 
     // Forgets all functions, and the order of bits, which is that in which they are read first.
     void reset();
     // Lets as many steps be taken from now on. What takes more is something, and does not fit.
-    void allow(std::size_t steps) { left_ = steps, fits_ = true; }
+    void allow(std::size_t steps) { left_ = std::min(steps, most_), fits_ = true; }
     bool fits() const { return fits_; }
-    // How many steps have been taken.
+    // How many steps have been taken, and how many a part may take.
     std::size_t steps() const { return steps_; }
+    std::size_t part() const { return part_; }
 
     Diagram bit(int wire);
     Diagram both(Diagram a, Diagram b);
@@ -51,8 +55,8 @@ class Diagrams {
     // Returns where a function changes with a bit, and what it is where that is 0.
     Diagram change(Diagram of, int wire);
     Diagram at_zero(Diagram of, int wire);
-    // Returns the sum if that takes no more than so many steps.
-    std::optional<Diagram> sum_within(Diagram a, Diagram b, std::size_t within);
+    // Returns the sum if that takes no more than the steps of a part.
+    std::optional<Diagram> short_sum(Diagram a, Diagram b);
     // Returns a function of which a bit is flipped where another one is 1.
     Diagram flipped(Diagram of, int wire, Diagram where) { return sum(of, both(change(of, wire), where)); }
     // Returns the function that is 1 where bits have values.
@@ -71,9 +75,9 @@ class Diagrams {
         return of.is_one();
     }
 
-    // Returns how many products of bits, or of bits flipped, it is found as the sum of, within as many steps, else many; and
-    // these, each as a sign.
-    std::size_t number_of_products(Diagram of, std::size_t within = ~std::size_t{0});
+    // Returns how many products of bits, or of bits flipped, it is found as the sum of, within the steps of a part, else
+    // many; and these, each as a sign.
+    std::size_t number_of_products(Diagram of);
     std::vector<JointPhase> few_products(Diagram of);
 
   private:
@@ -94,7 +98,7 @@ class Diagrams {
     std::uint32_t level_of(std::uint32_t edge) const { return nodes_[edge >> 1].level; }
     bool step();
     template <class Call>
-    bool is_within(std::size_t steps, const Call& call);
+    bool is_short(const Call& call);
     std::uint64_t key(Operation operation) const { return resets_ << 2 | operation; }
     Known& known(Operation operation, std::uint32_t a, std::uint32_t b);
     std::uint32_t joined(Operation operation, std::uint32_t a, std::uint32_t b);
@@ -111,7 +115,7 @@ class Diagrams {
     std::array<std::uint32_t, 64> levels_{};  // of wires; 0 where it has none
     std::uint32_t last_level_ = 0;
     std::uint64_t resets_ = 0;
-    std::size_t steps_ = 0, left_ = 0;
+    std::size_t steps_ = 0, left_ = 0, most_, part_;
     bool fits_ = true;
 };
 

@@ -227,6 +227,7 @@ bool Evaluation::settle_about(int wire) {
     Wire& own = wires_[static_cast<std::size_t>(wire)];
     const Axis axis = own.about->axis;
     const Diagram where = own.about->angles.signs();
+    if (!diagrams_->fits()) return false;
     own.turns[0] = own.turns[0] * phase_about(axis, own.about->angles.all);
     own.about.reset();
     if (where.is_zero()) return true;

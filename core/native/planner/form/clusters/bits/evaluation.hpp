@@ -23,7 +23,6 @@ struct BitStep {
 
 // How many steps are on several wires.
 std::size_t joining(const std::vector<BitStep>& steps);
-std::size_t joining(const std::vector<JointPhase>& phases);
 
 // What pieces do in all: others, and a phase of all states.
 struct InAll {

@@ -10,7 +10,6 @@ namespace qx::form {
 namespace {
 
 constexpr double pi = std::numbers::pi, rounding = 1e-12;
-constexpr std::size_t most_steps = 300;     // until it is known how many products a flip is
 constexpr std::size_t most_written = 48;     // products of what is written
 constexpr std::size_t steps_at_first = 1500, steps_for_piece = 8;  // for what all is
 constexpr std::size_t few = 2, steps_for_few = 10;  // where so few things are left to be written, so many times as many
@@ -32,7 +31,7 @@ bool Evaluation::write_flips(std::vector<Diagram>& bits, std::vector<Conditions>
             if (now.is_zero()) return;
             any = true;
             if (diagrams_->reads(now, wire)) return;
-            const std::size_t products = diagrams_->number_of_products(now, most_steps);
+            const std::size_t products = diagrams_->number_of_products(now);
             if (products < fewest) best = wire, fewest = products, flip = now;
         });
         if (!diagrams_->fits() || !any || best < 0) return diagrams_->fits() && !any;
@@ -154,11 +153,6 @@ std::size_t joining(const std::vector<BitStep>& steps) {
     return static_cast<std::size_t>(std::count_if(steps.begin(), steps.end(), joins));
 }
 
-std::size_t joining(const std::vector<JointPhase>& phases) {
-    const auto joins = [](const JointPhase& one) { return count(one.bits) > 1; };
-    return static_cast<std::size_t>(std::count_if(phases.begin(), phases.end(), joins));
-}
-
 // Gives wires without a frame one in which the first turn that waits is a phase: where all are about its axis, they are
 // phases of bits.
 void Evaluation::add_last_frames() {
@@ -185,7 +179,7 @@ std::optional<std::vector<BitStep>> Evaluation::steps(std::size_t most) const {
     if (joining(flips) + joining(turns) > most) return {};
     const std::optional<std::vector<JointPhase>>& first = phases_.joint();
     BitPhases behind(*diagrams_);
-    for (std::size_t k = 0; k < at_end.size(); ++k) behind.add(at_end[k], parts[k].second);
+    for (std::size_t k = 0; k < at_end.size() && !flips.empty(); ++k) behind.add(at_end[k], parts[k].second);
     std::optional<std::vector<JointPhase>> last;
     if (!flips.empty() && at_end.size() == parts.size()) last = behind.joint();
     if (!diagrams_->fits() || (!first && !last)) return {};

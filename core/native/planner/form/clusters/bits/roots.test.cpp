@@ -4,7 +4,8 @@
 
 #include "planner/form/clusters/bits/axis_pieces.hpp"
 #include "planner/form/clusters/bits/evaluated.hpp"
-#include "planner/form/clusters/naive_phases.test.hpp"
+#include "planner/form/clusters/bits/evaluation.hpp"
+#include "planner/form/clusters/bits/naive_axes.test.hpp"
 
 using namespace qx::form;
 using naive::applied, naive::drawn_turn, naive::Drawn, naive::State;
@@ -98,4 +99,32 @@ TEST_CASE("pieces on the same two wires with an axis in common are one, and do w
         fewer += made.all.size() < given.all.size();
     }
     CHECK(fewer > 150);
+}
+
+TEST_CASE("parts of turns of which some take too many steps do what they did, as far as they act") {
+    std::size_t refused = 0, written = 0;
+    for (std::size_t most = 1; most < 150; ++most) {
+        constexpr int controls = 5, wires = controls + 1;
+        Drawn drawn(static_cast<unsigned>(most), wires);
+        Pieces given(wires, false);
+        for (int wire = 0; wire < wires; ++wire) turn(given, wire, drawn_turn(drawn));
+        put_phase(given, controls, 0.7, most % 2);
+        Diagrams diagrams(most % 3 ? most : 10'000, most % 40);
+        Evaluation made(diagrams, wires, 0, Evaluation::Frames::guessed);
+        const State first = drawn.state();
+        State expected = first;
+        for (const AxisPieces::Item& one : AxisPieces(given).all) {
+            if (made.act(one.own, -1)) expected = applied(one.own, expected);
+            else ++refused;
+            const auto all = made.in_all();
+            if (!all) continue;
+            ++written;
+            State found = first;
+            for (const AxisPiece& piece : all->pieces) found = applied(piece, found);
+            for (Complex& amplitude : found) amplitude *= std::polar(1.0, all->phase);
+            CHECK(naive::distance(found, expected) < 1e-9);
+        }
+    }
+    CHECK(refused > 20);
+    CHECK(written > 1'000);
 }
