@@ -23,7 +23,6 @@ from qiskit.circuit import (
     InverseModifier,
     Measure,
     PowerModifier,
-    QuantumCircuit,
     Reset,
     Store,
     SwitchCaseOp,
@@ -43,7 +42,7 @@ from qiskit.circuit.library import (
     UnitaryGate,
 )
 from qiskit.circuit.library.generalized_gates.uc_pauli_rot import UCPauliRotGate
-from qiskit.quantum_info import Clifford, Operator
+from qiskit.quantum_info import Clifford
 
 from qsim_ex.errors import NotSupported, UnknownInstruction
 from qsim_ex.frameworks import simplified
@@ -52,16 +51,11 @@ from qsim_ex_provider.saves.kinds import emit_known, is_known
 from qsim_ex_provider.translation import control_flow, matrices, paulis
 from qsim_ex_provider.translation.noise import lindblad_of, of_operation
 from qsim_ex_provider.translation.place import Place
+from qsim_ex_provider.translation.powers import power_of
 from qsim_ex_provider.translation.translator import Translator
 
 CHANNELS = ("kraus", "superop", "quantum_channel")
 """Names of instructions that are channels: two of Qiskit's, and one for Aer's errors."""
-
-REPEATED = 4
-"""The largest whole exponent for which an operation is repeated, so that its structure stays."""
-
-MULTIPLIED = 8
-"""The most qubits of an operation whose matrix is raised to a larger power, by repeated squaring."""
 
 READOUT = ("roerror", "qerror_loc")
 """Names of instructions that Aer adds for its own use."""
@@ -202,9 +196,9 @@ def _annotated(operation: AnnotatedOperation, place: Place, to: Translator) -> N
                 start = len(place.wires) - at
                 controls = controls.and_(place.wires[start : start + count], state)
             case InverseModifier():
-                base = _power(base, -1)
+                base = power_of(base, -1)
             case PowerModifier(power=power):
-                base = _power(base, power)
+                base = power_of(base, power)
             case _:
                 raise UnknownInstruction(
                     f"expected a control, an inverse or a power as modifier, got {modifier!r}; append the operation "
@@ -213,32 +207,6 @@ def _annotated(operation: AnnotatedOperation, place: Place, to: Translator) -> N
     inner = place.wires[len(place.wires) - operation.base_op.num_qubits :]
     emit(base, Place(inner, place.clbits, controls), to)
     to.used.update(place.wires)
-
-
-def _power(operation: Any, power: float) -> Any:
-    """Return a power of an operation: repetitions for a small whole exponent, for a large one the power of its matrix.
-
-    For an exponent that is not whole it is Qiskit's own power.
-    """
-    if isinstance(operation, AnnotatedOperation):
-        return operation.power(power)
-    if isinstance(operation, Clifford):
-        operation = operation.to_instruction()
-    if power != int(power):
-        return operation.power(power)
-    if abs(power) > REPEATED and operation.num_qubits <= MULTIPLIED and not _has_unbound(operation):
-        return UnitaryGate(np.linalg.matrix_power(np.array(Operator(operation)), int(power)))
-    if power < 0:
-        operation = operation.inverse()
-    circuit = QuantumCircuit(operation.num_qubits, name=f"{operation.name}^{int(power)}")
-    for _ in range(abs(int(power))):
-        circuit.append(operation, circuit.qubits)
-    return circuit.to_gate()
-
-
-def _has_unbound(operation: Any) -> bool:
-    """Return whether an operation has a parameter that is no number yet."""
-    return any(getattr(parameter, "parameters", None) for parameter in operation.params)
 
 
 # --- states ---------------------------------------------------------------------------------------------------------

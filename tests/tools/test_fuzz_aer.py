@@ -57,7 +57,7 @@ def test_large_circuits_in_placements_and_over_ranks(monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(large_kinds, "SIZES", (14,))
     monkeypatch.setattr(large_kinds, "_LOCAL", 9)
     monkeypatch.setattr(large_kinds, "devices", lambda: ("cpu",))
-    cases = [drawn(seed, ("large",)) for seed in range(20)]
+    cases = [drawn(seed, ("large",)) for seed in range(20, 40)]
     assert {case.ask["ranks"] for case in cases} >= {1, 2}
     assert any("virtual_peers" in case.options for case in cases)
     assert [outcome.trouble for case in cases if (outcome := outcome_of(case)).trouble] == []

@@ -7,8 +7,6 @@ from random import Random
 from typing import Any
 
 import numpy as np
-import qiskit.circuit.library as lib
-import qiskit.quantum_info as qi
 from qiskit import transpile
 from qiskit.circuit import Parameter, QuantumCircuit
 
@@ -17,8 +15,9 @@ from tools.fuzz import compare
 from tools.fuzz.aer_oracle import by_definition, state_of_cirq, states
 from tools.fuzz.case import Case, Line
 from tools.fuzz.kinds import Kind, installed
-from tools.fuzz.numbers import NAMES, Matrix
+from tools.fuzz.numbers import Matrix
 from tools.fuzz.options import placed
+from tools.fuzz.qiskit_kinds import names
 
 _LOCAL = 11
 """The fewest wires of a sub state vector: at these sizes smaller ones take seconds."""
@@ -36,8 +35,8 @@ def circuit_of(case: Case) -> QuantumCircuit:
     """The circuit of a program, which may replace it by another one on the way."""
     circuit = QuantumCircuit(case.wires)
     values = [Parameter(f"v{k}") for k in range(len(case.ask["rows"][0]) if case.ask.get("rows") else 0)]
-    own = {"lib": lib, "qi": qi, "transpile": transpile, "qc": circuit, "q": range(case.wires), "v": values}
-    return case.run(NAMES | own)["qc"]
+    own = {"transpile": transpile, "qc": circuit, "q": range(case.wires), "v": values}
+    return case.run(names() | own)["qc"]
 
 
 def _tolerance(case: Case, gates: int, expected: Matrix) -> float:

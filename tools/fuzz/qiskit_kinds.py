@@ -9,7 +9,14 @@ from typing import Any
 import numpy as np
 import qiskit.circuit.library as lib
 import qiskit.quantum_info as qi
-from qiskit.circuit import ClassicalRegister, Parameter, QuantumCircuit, QuantumRegister
+from qiskit.circuit import (
+    AnnotatedOperation,
+    ClassicalRegister,
+    InverseModifier,
+    Parameter,
+    QuantumCircuit,
+    QuantumRegister,
+)
 from qiskit.circuit.classical import expr, types
 
 from tools.fuzz import compare, programs
@@ -39,6 +46,7 @@ def names() -> dict[str, Any]:
         "types": types,
         "v_loop": lambda: Parameter("turn"),
         "save": save_statevector,
+        "inverse_of": lambda gate: AnnotatedOperation(gate, [InverseModifier()]),
     }
     found = NAMES | own
     if installed("qiskit_aer"):

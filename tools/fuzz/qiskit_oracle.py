@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 from qiskit.circuit import (
+    AnnotatedOperation,
     Barrier,
     ClassicalRegister,
     Clbit,
@@ -22,7 +23,7 @@ from qiskit.circuit import (
 )
 from qiskit.circuit.classical import expr
 from qiskit.circuit.controlflow import CASE_DEFAULT
-from qiskit.circuit.library import DiagonalGate, Initialize, UnitaryGate
+from qiskit.circuit.library import DiagonalGate, Initialize, PauliEvolutionGate, UnitaryGate
 from qiskit.quantum_info import Kraus, Operator
 
 from tools.fuzz.numbers import Matrix
@@ -38,8 +39,12 @@ def matrix_of(operation: Any) -> Matrix:
     """The matrix of a gate, with and without controls.
 
     That of a diagonal, and of a matrix with controls, is not Qiskit's: sequences of gates that it makes of them, and
-    multiplies, drop angles below 1e-10 or so.
+    multiplies, drop angles below 1e-10 or so. An evolution is what its formula is, and its inverse that of this.
     """
+    if isinstance(operation, PauliEvolutionGate):
+        return Operator(operation.definition).data
+    if isinstance(operation, AnnotatedOperation):
+        return Operator(AnnotatedOperation(UnitaryGate(matrix_of(operation.base_op)), operation.modifiers)).data
     if isinstance(operation, DiagonalGate):
         return np.diag(operation.params).astype(np.complex128)
     if not (isinstance(operation, ControlledGate) and isinstance(operation.base_gate, UnitaryGate | DiagonalGate)):

@@ -66,6 +66,8 @@ LIBRARY: dict[str, int] = {
     "lib.PauliEvolutionGate(qi.SparsePauliOp(['II'], [0.7]), {a})": 2,
     "lib.PauliEvolutionGate(qi.SparsePauliOp(['ZZI', 'IZZ', 'III'], [1, -2, 0.3]), {a})": 3,
     "lib.PauliEvolutionGate(qi.SparseObservable('0X1'), {a})": 3,
+    "lib.PauliEvolutionGate(qi.SparsePauliOp(['XYI', 'ZZY'], [0.5, 1]), {a})": 3,
+    "inverse_of(lib.PauliEvolutionGate(qi.SparsePauliOp(['XYI', 'ZZY'], [0.5, 1]), {a}))": 3,
     "lib.PauliProductRotationGate(qi.Pauli('-XYZ'), {a})": 3,
     "qi.random_clifford(2, seed={n})": 2,
     "qi.random_clifford(3, seed={n}).to_instruction()": 3,
