@@ -183,25 +183,36 @@ class _Gates:
         return self._written(writer, manner) if writer else None
 
     def again(self, manner: Manner, limits: WritingLimits) -> WrittenCircuit | None:
-        """Return what is written in another manner; None also where that is so much work that others are faster."""
-        writer = self._in_local(limits) if manner is Manner.LOCAL else self._writer(manner, limits)
-        if not writer or (not limits.alone and writer.work() > self._most_work(manner, limits)):
+        """Return what is written in another manner; None also where that is no faster than in another one.
+
+        That is if it is far more work, or the same gates as in the manner LOCAL.
+        """
+        writer = self._in_local(limits, free=False) if manner is Manner.LOCAL else self._writer(manner, limits)
+        if not writer or (not limits.alone and self._is_no_faster(writer, manner, limits)):
             return None
         return self._written(writer, manner)
+
+    def _is_no_faster(self, writer: Writer, manner: Manner, limits: WritingLimits) -> bool:
+        """Return whether what is written is far more work than in others, or the same as LOCAL where that is compared."""
+        if writer.work() > self._most_work(manner, limits):
+            return True
+        local = self._in_local(limits, free=True) if manner in _OF_LOCAL else None
+        same = local is not None and local.digest() == writer.digest()
+        return same and not self._is_no_faster(cast(Writer, local), Manner.LOCAL, limits)
 
     def _most_work(self, manner: Manner, limits: WritingLimits) -> float:
         """Return how much work what is written in a manner may be so that it may be the fastest."""
         if manner is Manner.LOCAL:
             return _OF_READ * min((one.work() for one in self._of_read.values()), default=math.inf)
-        if manner in _OF_LOCAL and (local := self._in_local(limits)):
+        if manner in _OF_LOCAL and (local := self._in_local(limits, free=True)):
             return _OF_LOCAL[manner] * local.work()
         return math.inf
 
-    def _in_local(self, limits: WritingLimits) -> Writer | None:
-        """Return what has written in the manner LOCAL, once for all that ask before it is read."""
+    def _in_local(self, limits: WritingLimits, *, free: bool) -> Writer | None:
+        """Return what has written in the manner LOCAL, once for all that ask; free: it may have been read by now."""
         with self._writing:
             known = self._local.get(limits)
-            if limits not in self._local or (known and not known.handle):
+            if limits not in self._local or (known and not known.handle and not free):
                 self._local = {limits: self._writer(Manner.LOCAL, limits)}
             return self._local[limits]
 

@@ -55,6 +55,7 @@ class Writer:
                 self._count = int(function("writer_count")(self.handle))
                 function("writer_work")(self.handle, address(found := np.empty(2)))
                 self._work, self._turns = found.tolist()
+                self._digest = int(function("writer_digest")(self.handle))
                 self._state = state
         return self._state == 0
 
@@ -84,6 +85,11 @@ class Writer:
         """Return how much work the gates are, about, by which manners are compared before they are planned."""
         self.run()
         return self._work
+
+    def digest(self) -> int:
+        """Return a number that another writer of the form has, too, if it has written the same, and hardly else."""
+        self.run()
+        return self._digest
 
     def conditions(self) -> Integers:
         """Return the conditions of all gates, in order, the parity and the value of each."""
