@@ -47,18 +47,19 @@ struct Gates {
 
 Int row_of(std::uint64_t key) { return static_cast<Int>(key & 255); }
 
-// What makes named tuples of Python.
+// What makes named tuples of Python, from empty ones: to call their type would make two other tuples on the way.
 struct Maker {
     Object *op, *when, *always;
-    qx::python::New make;
+    qx::python::Allocate new_op, new_when;
 
-    // Makes a named tuple of values, whose reference it takes; returns null after an exception.
-    Object* named(Object* type, Object* values) const {
-        Object* arguments = call.new_tuple(1);
-        if (!arguments) return call.decrease(values), nullptr;
-        call.set_tuple_item(arguments, 0, values);
-        Object* made = make(type, arguments, nullptr);
-        call.decrease(arguments);
+    Maker(Object* op, Object* when, Object* always)
+        : op(op), when(when), always(always), new_op(allocate_of(op)), new_when(allocate_of(when)) {}
+
+    static qx::python::Allocate allocate_of(Object* type) {
+        return reinterpret_cast<qx::python::Allocate>(call.slot(type, qx::python::allocate_slot));
+    }
+    // Returns a named tuple that is filled; null stays null.
+    static Object* whole(Object* made) {
         if (made) call.untrack(made);  // what it holds can be part of no cycle, and circuits have many
         return made;
     }
@@ -113,14 +114,14 @@ struct Part {
 
     // Makes the operation whose operands begin at a place; returns null after an exception.
     Object* operation(Int place, const Maker& maker) const {
-        Object* made = call.new_tuple(fields);
+        Object* made = maker.new_op(maker.op, fields);
         if (!made) return nullptr;
         for (Int field = 0; field < fields; ++field) {
             Object* value = field == operand ? call.new_integer(place + at) : values[field];
             if (field != operand) call.increase(value);
             if (!put(made, field, value)) return call.decrease(made), nullptr;
         }
-        return maker.named(maker.op, made);
+        return maker.whole(made);
     }
 
     void drop() {
@@ -141,12 +142,12 @@ struct Part {
     }
     static Object* when_on(Object* condition, const Wires& wires, const Maker& maker) {
         if (!qx::python::integer(condition, 0)) return call.increase(maker.always), maker.always;
-        Object* made = call.new_tuple(2);
+        Object* made = maker.new_when(maker.when, 2);
         if (!made) return nullptr;
         for (Int k = 0; k < 2; ++k)
             if (!put(made, k, call.new_integer(wires.moved(qx::python::integer(condition, k)))))
                 return call.decrease(made), nullptr;
-        return maker.named(maker.when, made);
+        return maker.whole(made);
     }
 };
 
@@ -273,8 +274,7 @@ Int append(Object* list, Object* ops, Gates& gates, const Maker& maker) {
 
 // Appends the operations of gates to a list. ops: tuples of operations that count their operands from 0. Returns -1 after an
 // exception, and 1, having appended nothing, if the wires of a key are none of a circuit's.
-QX_EXPORT(operations_append, (Object* list, Object* op_type, Object* when_type, Object* always, Object* tuple_type,
-                              Object* ops, Gates* gates)) {
-    auto make = reinterpret_cast<qx::python::New>(call.slot(tuple_type, qx::python::new_slot));
-    return qx::guarded([&] { return append(list, ops, *gates, {op_type, when_type, always, make}); });
+QX_EXPORT(operations_append,
+          (Object* list, Object* op_type, Object* when_type, Object* always, Object* ops, Gates* gates)) {
+    return qx::guarded([&] { return append(list, ops, *gates, {op_type, when_type, always}); });
 }

@@ -39,9 +39,9 @@ struct Functions {
     Int (*hash)(Object* of);
 };
 
-// What the slot `new_slot` of a type holds: it makes an object from positional and named arguments.
-using New = Object* (*)(Object* type, Object* positional, Object* named);
-constexpr int new_slot = 65;
+// What the slot `allocate_slot` of a type holds: of a type of tuples it makes a tuple of so many places, all of them empty.
+using Allocate = Object* (*)(Object* type, Int size);
+constexpr int allocate_slot = 47;
 
 inline Functions call;
 

@@ -112,7 +112,7 @@ def append_gates(
     arrays = address(offsets), address(begins), address(given), address(given_begins), address(counts)
     read = address(rows), len(rows), address(keys), len(keys), address(numbers), len(numbers), address(parameters)
     form = _Gates(*read, not gates.placed, num_qubits, operands.size, 0, *arrays)
-    types = Op, When, ALWAYS, tuple
+    types = Op, When, ALWAYS
     if _append_operations()(instructions, *types, gates.ops, ctypes.addressof(form)):
         return None
     operands.size = form.size
@@ -174,7 +174,7 @@ def append_ops(
     offsets, begins, given_begins, counts = map(address, places)
     read = address(rows), len(rows), address(keys), len(keys), address(numbers), len(numbers)
     form = _Gates(*read, 0, False, 0, end, 0, offsets, begins, 0, given_begins, counts)
-    _append_operations()(instructions, Op, When, ALWAYS, tuple, ops, ctypes.addressof(form))
+    _append_operations()(instructions, Op, When, ALWAYS, ops, ctypes.addressof(form))
     return int(form.size)
 
 

@@ -193,7 +193,7 @@ class _Gates:
         return self._written(writer, manner)
 
     def _is_no_faster(self, writer: Writer, manner: Manner, limits: WritingLimits) -> bool:
-        """Return whether what is written is far more work than in others, or the same as LOCAL where that is compared."""
+        """Return whether what is written is far more work than in others, or what LOCAL is compared with."""
         if writer.work() > self._most_work(manner, limits):
             return True
         local = self._in_local(limits, free=True) if manner in _OF_LOCAL else None
@@ -254,50 +254,30 @@ class _Gates:
         """Return what a writer has written; what was read of it is kept until objects are made, which may be ended."""
         check_cancelled()
         if not read:
-            read.append(GateRows.of(writer))
+            read.append(writer.rows())
         writer.free()  # before objects are made of what was read
         found = self._made_of(read[0])
         read.clear()
         return found
 
     def _made_of(self, read: GateRows) -> WrittenParts:
-        gates, angles, places, by, conditions, entries, varying, num_wires, last = read
-        angles, varies = angles.copy(), np.zeros(len(angles), dtype=np.bool_)
-        varies[places[:, 0]] = True
-        eighths = _eighths(gates, angles[:-1], varies[:-1])
-        alone = np.append((gates[:, 0] == ROTATION) & (gates[:, 2] == 0), False)  # diagonal: phases, and a global one
+        distinct = DistinctGates.of(read)
+        structure, begin = structure_of_gates(read.num_wires, distinct, read.last)
+        check_cancelled()
+        return WrittenParts(structure, cache(partial(self._numbers, read, distinct)), begin)
+
+    def _numbers(self, read: GateRows, distinct: DistinctGates) -> WrittenNumbers:
+        kinds, angles = read.gates[:, 0], read.angles.copy()
+        alone = np.append((kinds == ROTATION) & (read.gates[:, 2] == 0), False)  # diagonal: phases, and a global one
         angles[-1] -= angles[alone].sum() / 2
         angles[alone] *= 2  # of whose half the entry is the phase
-        numbered = np.append((gates[:, 0] >= ROTATION) & (gates[:, 0] < MATRIX) & (eighths == 0), True)
-        turns = np.where(gates[:, 3] > 0, _halves(angles[:-1], varies[:-1]), eighths)
-        distinct = DistinctGates.of(gates, turns, conditions, entries)
-        structure, begin = structure_of_gates(num_wires, distinct, last)
-        check_cancelled()
-
-        def numbers() -> WrittenNumbers:
-            sums, constant = sums_of_angles(angles, places, by, alone, numbered), np.flatnonzero(numbered)
-            of_rotations = RotationEntries.of(
-                (row, part)
-                for row, number in enumerate(distinct.numbers[constant[:-1]].tolist())
-                for part in distinct.distinct[number].parts
-            )
-            known = np.concatenate([constants(), distinct.constants])
-            return WrittenNumbers(self._operands, *varying, self._tolerance, sums, of_rotations, known)
-
-        return WrittenParts(structure, cache(numbers), begin)
-
-
-def _halves(angles: NDArray[np.float64], varies: NDArray[np.bool_]) -> Integers:
-    """Return for each gate by an angle of π or −π, which is known, 1 or −1; else 0."""
-    near = (np.abs(np.abs(angles) - np.pi) < TOLERANCE) & ~varies
-    found: Integers = np.where(near, np.sign(angles), 0).astype(np.int64)
-    return found
-
-
-def _eighths(gates: Integers, angles: NDArray[np.float64], varies: NDArray[np.bool_]) -> Integers:
-    """Return for each gate that is a phase of a parity by a known multiple of π/4 that multiple, modulo 8; else 0."""
-    turns = angles / (np.pi / 4)
-    near = np.rint(turns).astype(np.int64)
-    known = (gates[:, 0] == ROTATION) & (gates[:, 2] == 0) & ~varies & (np.abs(turns - near) < TOLERANCE)
-    found: Integers = np.where(known, near % 8, 0)
-    return found
+        known = (distinct.turns != 0) & (read.gates[:, 3] == 0)
+        numbered = np.append((kinds >= ROTATION) & (kinds < MATRIX) & ~known, True)
+        sums, constant = sums_of_angles(angles, read.places, read.by, alone, numbered), np.flatnonzero(numbered)
+        of_rotations = RotationEntries.of(
+            (row, part)
+            for row, number in enumerate(distinct.numbers[constant[:-1]].tolist())
+            for part in distinct.distinct[number].parts
+        )
+        constant_entries = np.concatenate([constants(), distinct.constants])
+        return WrittenNumbers(self._operands, *read.varying, self._tolerance, sums, of_rotations, constant_entries)

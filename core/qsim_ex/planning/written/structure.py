@@ -14,9 +14,11 @@ from qsim_ex.circuit.many import append_ops
 from qsim_ex.circuit.ops import ALWAYS, Entry, Instruction, Op, When, mask_of, wires_of
 from qsim_ex.circuit.structure import Structure, structure_of
 from qsim_ex.native.library import address, check_cancelled, function
+from qsim_ex.planning.form import TOLERANCE
 from qsim_ex.planning.written.matrices import FLIP, MATRIX, WrittenMatrices
 from qsim_ex.planning.written.numbers import Complex
 from qsim_ex.planning.written.rotations import RotationPart, conditions_of, rotation
+from qsim_ex.planning.written.writer import GateRows
 
 _GATES = ("h", "s", "sdg", "x", "z", "cx", "cz", "swap")
 _ON_TWO = ("cx", "cz", "swap")
@@ -89,34 +91,31 @@ def _placed(kind: int, wire: int, mask: int) -> _Distinct:
 
 
 class DistinctGates(NamedTuple):
-    """The distinct ones among gates that native code has written (`Gate` in planner/form/write/writer.hpp).
+    """The distinct ones among gates that native code has written.
 
-    numbers: which one each gate is. constants: the entries of all matrices, those of each matrix once.
+    numbers: which one each gate is. turns: of each gate that is a phase of a parity by a known multiple of π/4 that
+    multiple, of each by π or −π under conditions 1 or −1, else 0. constants: the entries of all matrices, those of each
+    matrix once.
     """
 
     distinct: list[_Distinct]
     numbers: NDArray[np.uint32]
+    turns: NDArray[np.int64]
     constants: Complex
 
     @classmethod
-    def of(
-        cls, gates: NDArray[np.int64], turns: NDArray[np.int64], conditions: NDArray[np.int64], entries: Complex
-    ) -> DistinctGates:
-        """Return those of gates; conditions, entries: of all, in order.
-
-        turns: of each gate that is a phase of a parity by a known multiple of π/4 that multiple, of each by π or −π
-        under conditions 1 or −1, else 0.
-        """
-        matrices = WrittenMatrices(entries, len(constants()))
-        numbers, first = _numbered(gates, turns, conditions, matrices.entries)
-        rows = np.column_stack([gates[first[:, 0]], turns[first[:, 0]], first[:, 1:]]).tolist()
+    def of(cls, read: GateRows) -> DistinctGates:
+        """Return those of gates."""
+        matrices = WrittenMatrices(read.entries, len(constants()))
+        numbers, turns, rows = _numbered(read, matrices.entries)
         found = list[_Distinct]()
         for kind, wire, mask, number, turn, condition, entry in rows:
-            under = conditions_of(conditions, condition, number) if number else ()
+            if kind < ROTATION:
+                found.append(_placed(kind, wire, mask))
+                continue
+            under = conditions_of(read.conditions, condition, number) if number else ()
             if kind >= MATRIX:
                 found.append(_Distinct((matrices.op(kind, wire, mask, under, entry),)))
-            elif kind < ROTATION:
-                found.append(_placed(kind, wire, mask))
             elif number:
                 parts = rotation(mask, wire, under, turn)
                 found.append(_of_parts(parts[:1] if kind == FLIP else parts))
@@ -124,17 +123,23 @@ class DistinctGates(NamedTuple):
                 found.append(_Distinct((_eighth(turn, wire),)))
             else:
                 found.append(_rotated(wire, mask))
-        return cls(found, numbers, matrices.numbers())
+        return cls(found, numbers, turns, matrices.numbers())
 
 
 def _numbered(
-    gates: NDArray[np.int64], turns: NDArray[np.int64], conditions: NDArray[np.int64], entries: Complex
-) -> tuple[NDArray[np.uint32], NDArray[np.int64]]:
-    """Return which of the distinct gates each one is, and of each of these the first gate, condition and entry."""
-    numbers, first = np.empty(len(gates), dtype=np.uint32), np.empty((len(gates), 3), dtype=np.int64)
-    given = address(gates), address(turns), len(gates), address(conditions), address(entries)
-    known = function("distinct_gates")(*given, address(numbers), address(first))
-    return numbers, first[:known]
+    read: GateRows, entries: Complex
+) -> tuple[NDArray[np.uint32], NDArray[np.int64], list[tuple[int, int, int, int, int, int, int]]]:
+    """Return which of the distinct gates each one is, and its turn, and a row for each of the distinct ones.
+
+    Such a row is that of the gate, its turn, and where its conditions and its entries begin.
+    """
+    gates, places, count = read.gates, read.places, len(read.gates)
+    numbers, turns = np.empty(count, dtype=np.uint32), np.empty(count, dtype=np.int64)
+    rows = np.empty((count, 7), dtype=np.int64)
+    given = address(gates), address(read.angles), count, address(places), len(places), address(read.conditions)
+    made = address(turns), address(numbers), address(rows)
+    known = function("distinct_gates")(*given, address(entries), TOLERANCE, *made)
+    return numbers, turns, rows[:known].tolist()
 
 
 @lru_cache(maxsize=1 << 14)
@@ -157,10 +162,12 @@ def structure_of_gates(num_wires: int, gates: DistinctGates, last: int) -> tuple
     """
     ops, end = list[Instruction](), len(constants()) + len(gates.constants)
     made, sizes = tuple([gate.ops for gate in gates.distinct]), [gate.size for gate in gates.distinct]
-    for begin in range(0, len(gates.numbers), _AT_ONCE):
+    for place in range(0, last, _AT_ONCE):
         check_cancelled()
-        end = append_ops(ops, made, sizes, gates.numbers[begin : begin + _AT_ONCE], end)
-    counts = np.array([*map(len, made)], dtype=np.int64)
+        end = append_ops(ops, made, sizes, gates.numbers[place : min(place + _AT_ONCE, last)], end)
+    begin = len(ops)
+    for place in range(last, len(gates.numbers), _AT_ONCE):
+        check_cancelled()
+        end = append_ops(ops, made, sizes, gates.numbers[place : place + _AT_ONCE], end)
     phase = cast(Op, _models().instructions[ROTATION])
-    whole = structure_of(num_wires, 0, (*ops, phase._replace(operand=end)))
-    return whole, int(counts[gates.numbers[:last]].sum())
+    return structure_of(num_wires, 0, (*ops, phase._replace(operand=end))), begin

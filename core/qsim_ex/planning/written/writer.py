@@ -29,6 +29,29 @@ class WrittenParts(NamedTuple):
     last: int
 
 
+_Phases = tuple[Integers, Combinations, Combinations]
+
+
+class GateRows(NamedTuple):
+    """What a writer has written.
+
+    gates: a row for each, with kind, wire, mask and number of conditions (`Gate` in planner/form/write/writer.hpp).
+    angles: of all, and behind them a global phase. places, by: of which phase each angle that varies has what multiple.
+    conditions: of all gates, in order, the parity and the value of each. entries: those of all matrices, in order.
+    varying: see `phases`. last: where the gates begin that are the Clifford operator at the end.
+    """
+
+    gates: Integers
+    angles: NDArray[np.float64]
+    places: Integers
+    by: NDArray[np.float64]
+    conditions: Integers
+    entries: NDArray[np.complex128]
+    varying: _Phases
+    num_wires: int
+    last: int
+
+
 class Writer:
     """Writes a form in a manner, within limits, once somebody asks for it; it may be asked by several threads.
 
@@ -52,7 +75,8 @@ class Writer:
         with self._lock:
             if self._state is None:
                 state = worked(self.handle, "writer")
-                self._count = int(function("writer_count")(self.handle))
+                function("writer_counts")(self.handle, address(counts := np.empty(5, dtype=np.int64)))
+                self._counts = cast("list[int]", counts.tolist())
                 function("writer_work")(self.handle, address(found := np.empty(2)))
                 self._work, self._turns = found.tolist()
                 self._digest = int(function("writer_digest")(self.handle))
@@ -62,24 +86,25 @@ class Writer:
     def count(self) -> int:
         """Return how many gates are written."""
         self.run()
-        return self._count
+        return self._counts[0]
 
-    def gates(self) -> tuple[Integers, NDArray[np.float64]]:
-        """Return all gates as rows, and their angles, behind which a global phase stands."""
-        gates, angles = np.empty((self.count(), 4), dtype=np.int64), np.empty(self._count + 1)
-        function("writer_write")(self.handle, address(gates), address(angles))
-        return gates, angles
-
-    def multiples(self) -> tuple[Integers, NDArray[np.float64]]:
-        """Return of which phase each angle that varies has what multiple: rows of both, and the multiples."""
-        count = int(function("writer_multiples")(self.handle))
-        places, by = np.empty((count, 2), dtype=np.int64), np.empty(count)
-        function("writer_write_multiples")(self.handle, address(places), address(by))
-        return places, by
-
-    def last(self) -> int:
-        """Return where the gates begin that are the Clifford operator at the end."""
-        return int(function("writer_last")(self.handle))
+    def rows(self) -> GateRows:
+        """Return all that is written, once; the form is not freed yet."""
+        self.run()
+        made, (count, last, multiples, conditions, entries) = cast(FormInMaking, self.made), self._counts
+        found = GateRows(
+            np.empty((count, 4), dtype=np.int64),
+            np.empty(count + 1),
+            np.empty((multiples, 2), dtype=np.int64),
+            np.empty(multiples),
+            np.empty((conditions, 2), dtype=np.int64),
+            np.empty(entries, dtype=np.complex128),
+            phases(made),
+            made.num_wires,
+            last,
+        )
+        function("writer_write")(self.handle, *map(address, found[:6]))
+        return found
 
     def work(self) -> float:
         """Return how much work the gates are, about, by which manners are compared before they are planned."""
@@ -91,18 +116,6 @@ class Writer:
         self.run()
         return self._digest
 
-    def conditions(self) -> Integers:
-        """Return the conditions of all gates, in order, the parity and the value of each."""
-        found = np.empty((int(function("writer_conditions")(self.handle)), 2), dtype=np.int64)
-        function("writer_write_conditions")(self.handle, address(found))
-        return found
-
-    def entries(self) -> NDArray[np.complex128]:
-        """Return the entries of all matrices, in order."""
-        found = np.empty(int(function("writer_entries")(self.handle)), dtype=np.complex128)
-        function("writer_write_entries")(self.handle, address(found))
-        return found
-
     def free(self) -> None:
         """Give the memory back, once all has been read, that of the form included, if nobody else needs it."""
         handle, self.handle, self.made = self.handle, 0, None
@@ -113,7 +126,6 @@ class Writer:
         self.free()
 
 
-_Phases = tuple[Integers, Combinations, Combinations]
 _PHASES: WeakKeyDictionary[FormInMaking, _Phases] = WeakKeyDictionary()
 
 
@@ -146,30 +158,3 @@ def _combined(places: Integers, by: NDArray[np.complex128], num_phases: int, num
     shares = np.where(first, -1, of + num_phases * conjugate)
     entries = Combinations.of(np.cumsum(first) - 1, shares, by[num_inputs:])
     return entry[first], Combinations.of(phase, place, by[:num_inputs]), entries
-
-
-class GateRows(NamedTuple):
-    """What is read of a writer.
-
-    gates, angles: see `Writer.gates`. places, by: see `Writer.multiples`. conditions, entries: see those of `Writer`.
-    varying: see `phases`. last: see `Writer.last`.
-    """
-
-    gates: Integers
-    angles: NDArray[np.float64]
-    places: Integers
-    by: NDArray[np.float64]
-    conditions: Integers
-    entries: NDArray[np.complex128]
-    varying: tuple[Integers, Combinations, Combinations]
-    num_wires: int
-    last: int
-
-    @classmethod
-    def of(cls, writer: Writer) -> GateRows:
-        """Read a writer that is not freed."""
-        made = cast(FormInMaking, writer.made)
-        gates, angles = writer.gates()
-        places, by = writer.multiples()
-        varying, last = phases(made), writer.last()
-        return cls(gates, angles, places, by, writer.conditions(), writer.entries(), varying, made.num_wires, last)

@@ -1,6 +1,8 @@
 // The distinct ones among gates that are written.
 
+#include <cmath>
 #include <cstring>
+#include <numbers>
 #include <vector>
 
 #include "base/export.hpp"
@@ -18,10 +20,22 @@ struct Row {
     Int num_conditions;
 };
 
-// A gate's conditions and entries begin there.
+// A gate that is not like one before it, and where its conditions and entries begin.
 struct First {
-    Int gate, condition, entry;
+    Row gate;
+    Int turn, condition, entry;
 };
+
+// Of a phase of a parity by a known multiple of π/4 that multiple, modulo 8; of a gate by π or -π under conditions 1 or -1;
+// else 0.
+Int turn_of(const Row& gate, double angle, bool varies, double tolerance) {
+    constexpr double pi = std::numbers::pi;
+    if (varies) return 0;
+    if (gate.num_conditions) return std::fabs(std::fabs(angle) - pi) < tolerance ? (angle > 0 ? 1 : -1) : 0;
+    if (gate.kind != Gate::rotation || gate.mask) return 0;
+    const double turns = angle / (pi / 4), near = std::nearbyint(turns);
+    return std::fabs(turns - near) < tolerance ? (static_cast<Int>(near) % 8 + 8) % 8 : 0;
+}
 
 Int num_entries(const Row& gate) {
     if (gate.kind < Gate::matrix) return 0;
@@ -37,7 +51,7 @@ void append(std::vector<char>& bytes, const Number* from, Int number) {
 }
 
 // See `distinct_gates`.
-Int number_gates(const Row* gates, const Int* others, Int count, const Int* conditions, const Complex* entries,
+Int number_gates(const Row* gates, const Int* turns, Int count, const Int* conditions, const Complex* entries,
                  Index* numbers, First* first) {
     plan::Interned known;
     std::vector<char> bytes;
@@ -47,11 +61,11 @@ Int number_gates(const Row* gates, const Int* others, Int count, const Int* cond
         const std::size_t before = known.size();
         bytes.clear();
         append(bytes, gates + k, 1);
-        append(bytes, others + k, 1);
+        append(bytes, turns + k, 1);
         append(bytes, conditions + 2 * condition, 2 * gates[k].num_conditions);
         append(bytes, entries + entry, own);
         numbers[k] = known.of({bytes.data(), bytes.size()});
-        if (known.size() > before) first[before] = {k, condition, entry};
+        if (known.size() > before) first[before] = {gates[k], turns[k], condition, entry};
         condition += gates[k].num_conditions, entry += own;
     }
     return static_cast<Int>(known.size());
@@ -60,10 +74,18 @@ Int number_gates(const Row* gates, const Int* others, Int count, const Int* cond
 }  // namespace
 }  // namespace qx::form
 
-// Writes for each gate which of the distinct ones it is, in the order in which these come, and of each of these the first
-// gate and where its conditions and entries begin; returns how many there are. Gates are equal if all numbers of their rows
-// are, of their conditions and their entries, and a number that somebody else has given each.
-QX_EXPORT(distinct_gates, (const qx::form::Row* gates, const qx::Int* others, qx::Int count, const qx::Int* conditions,
-                           const qx::form::Complex* entries, qx::plan::Index* numbers, qx::form::First* first)) {
-    return qx::guarded([&] { return number_gates(gates, others, count, conditions, entries, numbers, first); });
+// Writes for each gate by how much it turns, if that is known and has a gate of its own, and which of the distinct ones it is,
+// in the order in which these come, and of each of these its row, that turn, and where its conditions and entries begin;
+// returns how many there are. Gates are equal if their rows are, their turns, their conditions and their entries.
+// angles, and which of them vary (the first number of each of `places`): as a writer writes them.
+QX_EXPORT(distinct_gates,
+          (const qx::form::Row* gates, const double* angles, qx::Int count, const qx::Int* places, qx::Int num_places,
+           const qx::Int* conditions, const qx::form::Complex* entries, double tolerance, qx::Int* turns,
+           qx::plan::Index* numbers, qx::form::First* first)) {
+    for (qx::Int k = 0, place = 0; k < count; ++k) {
+        const qx::Int before = place;
+        while (place < num_places && places[2 * place] == k) ++place;
+        turns[k] = qx::form::turn_of(gates[k], angles[k], place > before, tolerance);
+    }
+    return qx::guarded([&] { return number_gates(gates, turns, count, conditions, entries, numbers, first); });
 }

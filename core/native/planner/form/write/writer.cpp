@@ -209,13 +209,19 @@ QX_EXPORT(writer_advance, (qx::Int writer, qx::Int milliseconds)) {
     });
 }
 
-// Returns how many gates are written.
-QX_EXPORT(writer_count, (qx::Int writer)) {
-    return static_cast<qx::Int>(qx::Owned<qx::form::Writer>::at(writer).gates.size());
+// Writes how many gates are written, how many of them stand before the operator at the end, and how many multiples of phases,
+// conditions and entries of matrices all have.
+QX_EXPORT(writer_counts, (qx::Int writer, qx::Int* out)) {
+    const qx::form::Writer& made = qx::Owned<qx::form::Writer>::at(writer);
+    qx::Int multiples = 0;
+    const auto one = [&](qx::form::Index, double) { ++multiples; };
+    for (const qx::form::Gate& gate : made.gates) made.multiples(gate.angle, one);
+    made.multiples(made.phase, one);
+    for (const std::size_t count : {made.gates.size(), made.last}) *out++ = static_cast<qx::Int>(count);
+    *out++ = multiples;
+    for (const std::size_t count : {made.conditions.size(), made.entries.size()}) *out++ = static_cast<qx::Int>(count);
+    return 0;
 }
-
-// Returns how many of them stand before the operator at the end.
-QX_EXPORT(writer_last, (qx::Int writer)) { return static_cast<qx::Int>(qx::Owned<qx::form::Writer>::at(writer).last); }
 
 // Writes how much work they are, and their `turns`.
 QX_EXPORT(writer_work, (qx::Int writer, double* out)) {
@@ -225,64 +231,30 @@ QX_EXPORT(writer_work, (qx::Int writer, double* out)) {
 }
 
 // Writes kind, wire, mask and number of conditions of each gate, and the angles of all, and then the phase: of what varies,
-// the number alone.
-QX_EXPORT(writer_write, (qx::Int writer, qx::Int* numbers, double* angles)) {
-    const qx::form::Writer& made = qx::Owned<qx::form::Writer>::at(writer);
-    for (const qx::form::Gate& gate : made.gates) {
-        for (const qx::Int number :
-             {qx::Int{gate.kind}, gate.wire, static_cast<qx::Int>(gate.mask), qx::Int{gate.num_conditions}})
-            *numbers++ = number;
-        *angles++ = gate.angle.value;
-    }
-    *angles = made.phase.value;
-    return 0;
-}
-
-// Returns how many conditions there are in all gates.
-QX_EXPORT(writer_conditions, (qx::Int writer)) {
-    return static_cast<qx::Int>(qx::Owned<qx::form::Writer>::at(writer).conditions.size());
-}
-
-// Writes of each condition, those of the first gate first, the parity and its value.
-QX_EXPORT(writer_write_conditions, (qx::Int writer, qx::Int* out)) {
-    for (const qx::form::Condition& one : qx::Owned<qx::form::Writer>::at(writer).conditions)
-        *out++ = static_cast<qx::Int>(one.parity), *out++ = one.value;
-    return 0;
-}
-
-// Returns how many multiples of phases there are in the angles of all gates and in the phase.
-QX_EXPORT(writer_multiples, (qx::Int writer)) {
-    const qx::form::Writer& made = qx::Owned<qx::form::Writer>::at(writer);
-    qx::Int out = 0;
-    const auto one = [&](qx::form::Index, double) { ++out; };
-    for (const qx::form::Gate& gate : made.gates) made.multiples(gate.angle, one);
-    made.multiples(made.phase, one);
-    return out;
-}
-
-// Writes of each of them the number of the gate, that of all gates for the phase, and the phase; and by what it is
-// multiplied.
-QX_EXPORT(writer_write_multiples, (qx::Int writer, qx::Int* places, double* by)) {
+// the number alone; of each multiple the number of the gate, that of all gates for the phase, and the phase, and by what it is
+// multiplied; of each condition the parity and its value; and the entries of matrices row by row.
+QX_EXPORT(writer_write, (qx::Int writer, qx::Int* numbers, double* angles, qx::Int* places, double* by, qx::Int* conditions,
+                         void* entries)) {
     const qx::form::Writer& made = qx::Owned<qx::form::Writer>::at(writer);
     qx::Int number = 0;
-    const auto one = [&](qx::form::Index of, double multiple) {
-        *places++ = number, *places++ = of;
-        *by++ = multiple;
+    const auto write = [&](const qx::form::Angle& angle) {
+        *angles++ = angle.value;
+        made.multiples(angle, [&](qx::form::Index of, double multiple) {
+            *places++ = number, *places++ = of;
+            *by++ = multiple;
+        });
+        ++number;
     };
-    for (const qx::form::Gate& gate : made.gates) made.multiples(gate.angle, one), ++number;
-    made.multiples(made.phase, one);
-    return 0;
-}
-
-// Returns how many entries the matrices of all gates have.
-QX_EXPORT(writer_entries, (qx::Int writer)) {
-    return static_cast<qx::Int>(qx::Owned<qx::form::Writer>::at(writer).entries.size());
-}
-
-// Writes them, those of the first matrix first, row by row.
-QX_EXPORT(writer_write_entries, (qx::Int writer, void* out)) {
-    const qx::form::Writer& made = qx::Owned<qx::form::Writer>::at(writer);
-    std::copy(made.entries.begin(), made.entries.end(), static_cast<qx::form::Complex*>(out));
+    for (const qx::form::Gate& gate : made.gates) {
+        for (const qx::Int one :
+             {qx::Int{gate.kind}, gate.wire, static_cast<qx::Int>(gate.mask), qx::Int{gate.num_conditions}})
+            *numbers++ = one;
+        write(gate.angle);
+    }
+    write(made.phase);
+    for (const qx::form::Condition& one : made.conditions)
+        *conditions++ = static_cast<qx::Int>(one.parity), *conditions++ = one.value;
+    std::copy(made.entries.begin(), made.entries.end(), static_cast<qx::form::Complex*>(entries));
     return 0;
 }
 
