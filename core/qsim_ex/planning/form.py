@@ -177,6 +177,14 @@ class FormInMaking:
             only_read,
         )
 
+    @classmethod
+    def of_read(cls, read: FormInMaking, most: int) -> FormInMaking:
+        """Return the whole form of a circuit, of which only what was read is there; most: as `begun` takes it."""
+        made = cls.__new__(cls)
+        made._free, made.num_wires, made._read = read._free, read.num_wires, read._read
+        made.handle = function("form_begin_again")(read.handle, most)
+        return made
+
     def run(self) -> bool:
         """Work to the end; return whether there is a form of so few rotations, for all bindings."""
         state = worked(self.handle, "form")

@@ -29,6 +29,14 @@ Form::Form(std::unique_ptr<plan::Reader> reader, const Complex* operands, Int sa
     if (zeros) key = mixed_in(key, zeros);
 }
 
+Form::Form(const Form& read, Int most)
+    : key(read.key), num_phases(read.num_phases), inputs(read.inputs), shares(read.shares),
+      read_in_order(read.read_in_order), read_phase(read.read_phase), extents_(read.extents_), tolerance_(read.tolerance_),
+      most_(most), only_read_(false), state_(State::add), frame_(read.frame_.tableau.wires()),
+      layers_(new Layers(frame_, tolerance_, true)), on_zeros_(read.on_zeros_) {
+    frame_.sums = read.frame_.sums, frame_.phase = read_phase;
+}
+
 bool Form::read() {
     row_ = mixes_ = reads_ = 0;
     state_ = State::add;
@@ -40,25 +48,39 @@ Form::State Form::advance() {
         add_again();
         return state_;
     }
-    const auto stopped = [&] { return state_ == State::refused || state_ == State::varies; };
     for (int k = 0; state_ == State::add && k < thresholds.instructions_at_once; ++k) {
-        if (row_ == circuit_.rows.size()) {
-            state_ = !reader_->done() ? State::read : only_read_ ? State::done : State::again;
+        if (reader_ ? row_ == circuit_.rows.size() : instruction_ == extents_.size()) {
+            state_ = reader_ && !reader_->done() ? State::read : only_read_ ? State::done : State::again;
             read_phase = frame_.phase;
             break;
         }
-        const plan::Circuit::Row& row = circuit_.rows[row_++];
-        if (!add({&row, circuit_.mixes.data() + mixes_, circuit_.reads.data() + reads_}) && !stopped())
-            state_ = State::refused;
-        Mask read = row.when.mask;  // a parity of several wires joins these
-        if (row.type != plan::Circuit::permutation)
-            for (std::uint32_t k = 0; k < row.num_reads; ++k) read |= circuit_.reads[reads_ + k];
-        joins_ += static_cast<int>(row.num_mixes) + count(read) > 1;
-        mixes_ += row.num_mixes, reads_ += row.num_reads, ++instruction_;
+        if (reader_) add_row();
+        else add_again(extents_[instruction_]);
+        ++instruction_;
         if (state_ == State::add && is_too_dense(2 * most_)) state_ = State::too_many;  // some merge with later ones
     }
     if (state_ == State::again && is_too_dense(most_)) state_ = State::too_many;
     return state_;
+}
+
+// Adds the next instruction of the part that was read last.
+void Form::add_row() {
+    const plan::Circuit::Row& row = circuit_.rows[row_++];
+    if (!add({&row, circuit_.mixes.data() + mixes_, circuit_.reads.data() + reads_}) && state_ == State::add)
+        state_ = State::refused;
+    Mask read = row.when.mask;  // a parity of several wires joins these
+    if (row.type != plan::Circuit::permutation)
+        for (std::uint32_t k = 0; k < row.num_reads; ++k) read |= circuit_.reads[reads_ + k];
+    const bool joins = static_cast<int>(row.num_mixes) + count(read) > 1;
+    joins_ += joins;
+    mixes_ += row.num_mixes, reads_ += row.num_reads;
+    if (only_read_) extents_.push_back({static_cast<Index>(read_in_order.size()), joins});
+}
+
+// Adds an instruction that was read before.
+void Form::add_again(const Extent& extent) {
+    for (; again_ < extent.end; ++again_) add_read(read_in_order[again_]);
+    joins_ += extent.joins;
 }
 
 // Tells whether there are more rotations than there may be by now. A circuit that is dense on two wires has five for each
@@ -177,7 +199,12 @@ void Form::add_rotation(const Instruction& of, const LocalPauli& about, const An
     each(about.z, [&](int wire) { on.z |= unit(of.mixes[wire]); });
     each(about.reads, [&](int number) { on.z ^= read[number]; });
     if (!blocked_) read_in_order.push_back({on, angle});
-    if (only_read_) return;
+    if (!only_read_) add_read({on, angle});
+}
+
+// Adds a rotation behind all that was read before it.
+void Form::add_read(const ReadRotation& rotation) {
+    const auto& [on, angle] = rotation;
     Angle left = angle;
     if (!angle.varies()) {
         const SplitAngle split = split_angle(angle.value, tolerance_);
@@ -322,6 +349,11 @@ QX_EXPORT(form_begin, (qx::python::Object* ops, const qx::Int* types, const void
                                            stride, static_cast<int>(wires), tolerance, most, zeros != 0, only_read != 0);
         return made->read() ? made.release() : nullptr;
     });
+}
+
+// Returns the whole form in the making of one that is done and has only what was read, and may go; most: as `Form` takes it.
+QX_EXPORT(form_begin_again, (qx::Int read, qx::Int most)) {
+    return Owned<Form>::make([&] { return new Form(Owned<Form>::at(read), most); });
 }
 
 // Reads the next part of the circuit, for which the form waits.

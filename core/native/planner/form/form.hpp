@@ -45,6 +45,8 @@ class Form {
     // and operator; then `most` is how many rotations are read, quarter turns, too, or half as many.
     Form(std::unique_ptr<plan::Reader> reader, const Complex* operands, Int samples, Int stride, int wires, double tolerance,
          Int most, bool zeros, bool only_read);
+    // Of a form that is done and has only what was read: the whole one, for which nothing is read again.
+    Form(const Form& read, Int most);
 
     // `refused`: an instruction makes a state, and has no form. `too_many`: there are too many rotations, or a block.
     // `varies`: an instruction differs among bindings in more than phases.
@@ -84,6 +86,14 @@ class Form {
         const Mask* reads;
     };
 
+    // Of an instruction that was read: where its rotations end, and whether it is on several wires.
+    struct Extent {
+        Index end : 31;
+        Index joins : 1;
+    };
+
+    void add_row();
+    void add_again(const Extent& extent);
     bool add(const Instruction& of);
     bool is_too_dense(Int most) const;
     bool varies(const Instruction& of) const;
@@ -93,15 +103,18 @@ class Form {
     void add_permutation(const Instruction& of);
     void add_rotations(const Instruction& of, const Product& product);
     void add_rotation(const Instruction& of, const LocalPauli& about, const Angle& angle);
+    void add_read(const ReadRotation& rotation);
     void add_block(const Instruction& of);
     void add_again();
     void add_again(const Item& item);
     bool add_on_zeros(SignedPauli& string, const Angle& angle);
     void finish();
 
-    std::unique_ptr<plan::Reader> reader_;
-    const Complex* operands_;
-    std::size_t samples_, stride_;
+    std::unique_ptr<plan::Reader> reader_;  // null if all was read before
+    std::vector<Extent> extents_;
+    std::size_t again_ = 0;  // the next of those that were read before
+    const Complex* operands_ = nullptr;
+    std::size_t samples_ = 0, stride_ = 0;
     double tolerance_;
     Int most_;
     bool only_read_;

@@ -21,8 +21,9 @@ class Frame {
 
     // Adds a phase and takes whole turns off: a sum of thousands would lose as many units in its last place.
     void add_phase(const Angle& more) {
+        constexpr double half = std::numbers::pi;
         phase = sums.plus(phase, more);
-        phase.value = std::remainder(phase.value, 2 * std::numbers::pi);
+        if (!(std::fabs(phase.value) < half)) phase.value = std::remainder(phase.value, 2 * half);
     }
     // Lets exp(-i k π/4 Q) act after the operator.
     void turn(const Pauli& q, int quarters) {

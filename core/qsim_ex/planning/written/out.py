@@ -247,7 +247,10 @@ class _Gates:
         self.form, self._of_read, self._local = None, {}, {}
 
     def _made(self, most: int, *, only_read: bool = False) -> FormInMaking | None:
-        made = begun(self._given, self._tolerance, most, self._zeros, only_read=only_read)
+        if self._read_only and not only_read:
+            made = FormInMaking.of_read(self._read_only, most)
+        else:
+            made = begun(self._given, self._tolerance, most, self._zeros, only_read=only_read)
         return made if made.run() and not made.counts()[1] else None
 
     def _parts(self, writer: Writer, read: list[GateRows]) -> WrittenParts:

@@ -60,16 +60,19 @@ void Writer::there_and_back() {
     const auto alike = [&](const Pauli& of) {
         return of.x == first.x && (pair ? (of.x & of.z) == ys : is_odd(of.x & of.z) == is_odd(ys));
     };
-    std::vector<Waiting> own, left;
-    const std::size_t end = looked_at();
-    for (std::size_t k = begin_; k < end; ++k) {
-        const Waiting& of = waiting_[k];
-        const auto in_the_way = [&](const Waiting& one) { return controls_.meet(one, of); };
-        const bool runs = !of.num_controls && alike(of.string.pauli) && std::none_of(left.begin(), left.end(), in_the_way);
-        (runs ? own : left).push_back(waiting_[k]);
+    std::vector<Waiting> own;
+    const auto begin = waiting_.begin() + static_cast<std::ptrdiff_t>(begin_),
+               end = waiting_.begin() + static_cast<std::ptrdiff_t>(looked_at());
+    auto behind = begin;
+    for (auto of = begin; of != end; ++of) {
+        const auto in_the_way = [&](const Waiting& one) { return waits_[one.number] && controls_.meet(one, *of); };
+        if (of->num_controls || !alike(of->string.pauli) || std::any_of(begin, of, in_the_way)) continue;
+        waits_[of->number] = false;
+        own.push_back(*of), behind = of + 1;
     }
-    begin_ = end - left.size();
-    std::copy(left.begin(), left.end(), waiting_.begin() + static_cast<std::ptrdiff_t>(begin_));
+    for (auto of = behind; of != begin;)  // from the end, so that what stays lies together
+        if (waits_[(--of)->number]) *--behind = *of;
+    begin_ = static_cast<std::size_t>(behind - waiting_.begin());
     std::vector<Gate> around;
     const bool phases = own.size() > 1 || is_eighth(own.front().angle);
     if (!pair && targets) around.push_back({Gate::cx, lowest(pivot), targets});
@@ -80,7 +83,6 @@ void Writer::there_and_back() {
     }
     gates.insert(gates.end(), around.begin(), around.end());
     for (Waiting& one : own) {
-        waits_[one.number] = false;
         for (const Gate& gate : around) pass(gate, one.string);
         rotate(one);
     }
