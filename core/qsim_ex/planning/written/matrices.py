@@ -106,9 +106,12 @@ class WrittenMatrices:
 
 def _op(kind: int, wires: int, mask: int, pattern: Pattern, place: int, under: Sequence[Condition]) -> Op:
     """Return a phase, or a matrix under conditions, whose entries are at a place."""
+    mixes: tuple[int, ...] = ()
+    reads: tuple[int, ...] = ()
     if kind == PHASE:
-        return Op((), (), When(mask, wires), pattern, place, "unitary")
-    mixes, reads = wires_of(mask), tuple([1 << wire for wire in wires_of(wires)]) if wires else ()
-    plain = pattern if len(mixes) + len(reads) < 2 else pattern.translate(PLAIN)
-    fields = mixes, reads, _where(under) if under else ALWAYS, plain, place, "unitary", True
-    return tuple.__new__(Op, fields)  # a named tuple's own `__new__` takes twice as long
+        when = tuple.__new__(When, (mask, wires))  # a named tuple's own `__new__` takes twice as long
+    else:
+        mixes, when = wires_of(mask), _where(under) if under else ALWAYS
+        reads = tuple([1 << wire for wire in wires_of(wires)]) if wires else ()
+        pattern = pattern if len(mixes) + len(reads) < 2 else pattern.translate(PLAIN)
+    return tuple.__new__(Op, (mixes, reads, when, pattern, place, "unitary", True))

@@ -280,7 +280,7 @@ class _Gates:
         of_rotations = RotationEntries.of(
             (row, part)
             for row, number in enumerate(distinct.numbers[constant[:-1]].tolist())
-            for part in distinct.distinct[number].parts
+            for part in distinct.parts[number]
         )
         constant_entries = np.concatenate([constants(), distinct.constants])
         return WrittenNumbers(self._operands, *read.varying, self._tolerance, sums, of_rotations, constant_entries)

@@ -17,7 +17,7 @@ from qsim_ex.native.library import address, check_cancelled, function
 from qsim_ex.planning.form import TOLERANCE
 from qsim_ex.planning.written.matrices import FLIP, MATRIX, WrittenMatrices
 from qsim_ex.planning.written.numbers import Complex
-from qsim_ex.planning.written.rotations import RotationPart, conditions_of, rotation
+from qsim_ex.planning.written.rotations import Condition, RotationPart, conditions_of, rotation
 from qsim_ex.planning.written.writer import GateRows
 
 _GATES = ("h", "s", "sdg", "x", "z", "cx", "cz", "swap")
@@ -61,19 +61,16 @@ def _eighth(turns: int, mask: int) -> Op:
     return Op((), (mask,), ALWAYS, bytes([Entry.ONE]) + model.pattern, place, model.name)
 
 
-class _Distinct(NamedTuple):
-    """The operations of a gate, which count entries from 0 where it is a rotation that has an angle.
-
-    parts: those of such a rotation. size: how many entries these have.
-    """
+class _Rotated(NamedTuple):
+    """The operations of a rotation that has an angle, which count entries from 0; their parts, and how many entries."""
 
     ops: tuple[Op, ...]
-    parts: tuple[RotationPart, ...] = ()
-    size: int = 0
+    parts: tuple[RotationPart, ...]
+    size: int
 
 
 @lru_cache(maxsize=1 << 14)
-def _placed(kind: int, wire: int, mask: int) -> _Distinct:
+def _placed(kind: int, wire: int, mask: int) -> tuple[Op, ...]:
     """Return a gate on some wires; its numbers are those of the model, so that equal gates are one object."""
     model = cast(Op, _models().instructions[kind])
 
@@ -87,18 +84,21 @@ def _placed(kind: int, wire: int, mask: int) -> _Distinct:
             when=When(moved(model.when.mask), moved(model.when.value)),
         )
 
-    return _Distinct(tuple(on((wire, other) if _GATES[kind] in _ON_TWO else (other,)) for other in wires_of(mask)))
+    return tuple([on((wire, other) if _GATES[kind] in _ON_TWO else (other,)) for other in wires_of(mask)])
 
 
 class DistinctGates(NamedTuple):
     """The distinct ones among gates that native code has written.
 
-    numbers: which one each gate is. turns: of each gate that is a phase of a parity by a known multiple of π/4 that
-    multiple, of each by π or −π under conditions 1 or −1, else 0. constants: the entries of all matrices, those of each
-    matrix once.
+    ops: the operations of each. sizes: how many entries those of a rotation that has an angle have, which count from 0;
+    else 0. parts: of such rotations. numbers: which one each gate is. turns: of each gate that is a phase of a parity
+    by a known multiple of π/4 that multiple, of each by π or −π under conditions 1 or −1, else 0. constants: the
+    entries of all matrices, those of each matrix once.
     """
 
-    distinct: list[_Distinct]
+    ops: list[tuple[Op, ...]]
+    sizes: list[int]
+    parts: dict[int, tuple[RotationPart, ...]]
     numbers: NDArray[np.uint32]
     turns: NDArray[np.int64]
     constants: Complex
@@ -108,22 +108,21 @@ class DistinctGates(NamedTuple):
         """Return those of gates."""
         matrices = WrittenMatrices(read.entries, len(constants()))
         numbers, turns, rows = _numbered(read, matrices.entries)
-        found = list[_Distinct]()
-        for kind, wire, mask, number, turn, condition, entry in rows:
+        ops, sizes, of_rotations = list[tuple[Op, ...]](), [0] * len(rows), dict[int, tuple[RotationPart, ...]]()
+        for place, (kind, wire, mask, number, turn, condition, entry) in enumerate(rows):
             if kind < ROTATION:
-                found.append(_placed(kind, wire, mask))
+                ops.append(_placed(kind, wire, mask))
                 continue
             under = conditions_of(read.conditions, condition, number) if number else ()
             if kind >= MATRIX:
-                found.append(_Distinct((matrices.op(kind, wire, mask, under, entry),)))
-            elif number:
-                parts = rotation(mask, wire, under, turn)
-                found.append(_of_parts(parts[:1] if kind == FLIP else parts))
-            elif turn:
-                found.append(_Distinct((_eighth(turn, wire),)))
+                ops.append((matrices.op(kind, wire, mask, under, entry),))
+            elif turn and not number:
+                ops.append((_eighth(turn, wire),))
             else:
-                found.append(_rotated(wire, mask))
-        return cls(found, numbers, turns, matrices.numbers())
+                own = _under(kind, wire, mask, under, turn) if number else _rotated(wire, mask)
+                ops.append(own.ops)
+                sizes[place], of_rotations[place] = own.size, own.parts
+        return cls(ops, sizes, of_rotations, numbers, turns, matrices.numbers())
 
 
 def _numbered(
@@ -143,16 +142,22 @@ def _numbered(
 
 
 @lru_cache(maxsize=1 << 14)
-def _rotated(wire: int, mask: int) -> _Distinct:
+def _rotated(wire: int, mask: int) -> _Rotated:
     return _of_parts(rotation(mask, wire))
 
 
-def _of_parts(parts: tuple[RotationPart, ...]) -> _Distinct:
+def _under(kind: int, wire: int, mask: int, conditions: tuple[Condition, ...], turn: int) -> _Rotated:
+    """Return a rotation under conditions, or X under some."""
+    parts = rotation(mask, wire, conditions, turn)
+    return _of_parts(parts[:1] if kind == FLIP else parts)
+
+
+def _of_parts(parts: tuple[RotationPart, ...]) -> _Rotated:
     if len(parts) == 1:
-        return _Distinct((parts[0].op,), parts, len(parts[0].op.pattern))
+        return _Rotated((parts[0].op,), parts, len(parts[0].op.pattern))
     first, *others = [part.op for part in parts]  # of the others there is one at most, behind the first one's entries
     ops = first, *[other._replace(operand=len(first.pattern)) for other in others]
-    return _Distinct(ops, parts, sum(len(op.pattern) for op in ops))
+    return _Rotated(ops, parts, sum(len(op.pattern) for op in ops))
 
 
 def structure_of_gates(num_wires: int, gates: DistinctGates, last: int) -> tuple[Structure, int]:
@@ -161,13 +166,13 @@ def structure_of_gates(num_wires: int, gates: DistinctGates, last: int) -> tuple
     last: the number of the gate with which the operator at the end begins, whose place is returned, too.
     """
     ops, end = list[Instruction](), len(constants()) + len(gates.constants)
-    made, sizes = tuple([gate.ops for gate in gates.distinct]), [gate.size for gate in gates.distinct]
+    made = tuple(gates.ops)
     for place in range(0, last, _AT_ONCE):
         check_cancelled()
-        end = append_ops(ops, made, sizes, gates.numbers[place : min(place + _AT_ONCE, last)], end)
+        end = append_ops(ops, made, gates.sizes, gates.numbers[place : min(place + _AT_ONCE, last)], end)
     begin = len(ops)
     for place in range(last, len(gates.numbers), _AT_ONCE):
         check_cancelled()
-        end = append_ops(ops, made, sizes, gates.numbers[place : place + _AT_ONCE], end)
+        end = append_ops(ops, made, gates.sizes, gates.numbers[place : place + _AT_ONCE], end)
     phase = cast(Op, _models().instructions[ROTATION])
     return structure_of(num_wires, 0, (*ops, phase._replace(operand=end))), begin
