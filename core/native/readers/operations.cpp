@@ -274,7 +274,6 @@ Int append(Object* list, Object* ops, Gates& gates, const Maker& maker) {
 
 // Appends the operations of gates to a list. ops: tuples of operations that count their operands from 0. Returns -1 after an
 // exception, and 1, having appended nothing, if the wires of a key are none of a circuit's.
-QX_EXPORT(operations_append,
-          (Object* list, Object* op_type, Object* when_type, Object* always, Object* ops, Gates* gates)) {
+QX_EXPORT(operations_append, (Object* list, Object* op_type, Object* when_type, Object* always, Object* ops, Gates* gates)) {
     return qx::guarded([&] { return append(list, ops, *gates, {op_type, when_type, always}); });
 }

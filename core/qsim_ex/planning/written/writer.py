@@ -76,7 +76,7 @@ class Writer:
             if self._state is None:
                 state = worked(self.handle, "writer")
                 function("writer_counts")(self.handle, address(counts := np.empty(5, dtype=np.int64)))
-                self._counts = cast("list[int]", counts.tolist())
+                self._counts = counts.tolist()
                 function("writer_work")(self.handle, address(found := np.empty(2)))
                 self._work, self._turns = found.tolist()
                 self._digest = int(function("writer_digest")(self.handle))

@@ -74,14 +74,13 @@ Int number_gates(const Row* gates, const Int* turns, Int count, const Int* condi
 }  // namespace
 }  // namespace qx::form
 
-// Writes for each gate by how much it turns, if that is known and has a gate of its own, and which of the distinct ones it is,
-// in the order in which these come, and of each of these its row, that turn, and where its conditions and entries begin;
+// Writes for each gate by how much it turns, if that is known and has a gate of its own, and which of the distinct ones it
+// is, in the order in which these come, and of each of these its row, that turn, and where its conditions and entries begin;
 // returns how many there are. Gates are equal if their rows are, their turns, their conditions and their entries.
 // angles, and which of them vary (the first number of each of `places`): as a writer writes them.
-QX_EXPORT(distinct_gates,
-          (const qx::form::Row* gates, const double* angles, qx::Int count, const qx::Int* places, qx::Int num_places,
-           const qx::Int* conditions, const qx::form::Complex* entries, double tolerance, qx::Int* turns,
-           qx::plan::Index* numbers, qx::form::First* first)) {
+QX_EXPORT(distinct_gates, (const qx::form::Row* gates, const double* angles, qx::Int count, const qx::Int* places,
+                           qx::Int num_places, const qx::Int* conditions, const qx::form::Complex* entries, double tolerance,
+                           qx::Int* turns, qx::plan::Index* numbers, qx::form::First* first)) {
     for (qx::Int k = 0, place = 0; k < count; ++k) {
         const qx::Int before = place;
         while (place < num_places && places[2 * place] == k) ++place;

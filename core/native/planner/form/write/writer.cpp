@@ -6,9 +6,9 @@
 
 #include "base/export.hpp"
 #include "base/owned.hpp"
+#include "planner/form/write/compared/work.hpp"
 #include "planner/form/write/phases/parities.hpp"
 #include "planner/form/write/phases/shared_phases.hpp"
-#include "planner/form/write/work.hpp"
 #include "thresholds/table.hpp"
 
 namespace qx::form {
@@ -209,8 +209,8 @@ QX_EXPORT(writer_advance, (qx::Int writer, qx::Int milliseconds)) {
     });
 }
 
-// Writes how many gates are written, how many of them stand before the operator at the end, and how many multiples of phases,
-// conditions and entries of matrices all have.
+// Writes how many gates are written, how many of them stand before the operator at the end, and how many multiples of
+// phases, conditions and entries of matrices all have.
 QX_EXPORT(writer_counts, (qx::Int writer, qx::Int* out)) {
     const qx::form::Writer& made = qx::Owned<qx::form::Writer>::at(writer);
     qx::Int multiples = 0;
@@ -231,8 +231,8 @@ QX_EXPORT(writer_work, (qx::Int writer, double* out)) {
 }
 
 // Writes kind, wire, mask and number of conditions of each gate, and the angles of all, and then the phase: of what varies,
-// the number alone; of each multiple the number of the gate, that of all gates for the phase, and the phase, and by what it is
-// multiplied; of each condition the parity and its value; and the entries of matrices row by row.
+// the number alone; of each multiple the number of the gate, that of all gates for the phase, and the phase, and by what it
+// is multiplied; of each condition the parity and its value; and the entries of matrices row by row.
 QX_EXPORT(writer_write, (qx::Int writer, qx::Int* numbers, double* angles, qx::Int* places, double* by, qx::Int* conditions,
                          void* entries)) {
     const qx::form::Writer& made = qx::Owned<qx::form::Writer>::at(writer);

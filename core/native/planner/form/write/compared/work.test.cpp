@@ -1,6 +1,6 @@
 // Tests of how much work gates are counted to be.
 
-#include "planner/form/write/work.hpp"
+#include "planner/form/write/compared/work.hpp"
 
 #include "planner/form/naive.test.hpp"
 

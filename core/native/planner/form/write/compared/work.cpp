@@ -1,6 +1,6 @@
 // How much work gates are that are written.
 
-#include "planner/form/write/work.hpp"
+#include "planner/form/write/compared/work.hpp"
 
 #include <algorithm>
 #include <cmath>

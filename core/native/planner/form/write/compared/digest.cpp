@@ -41,7 +41,6 @@ std::uint64_t digest_of(const Writer& of) {
 
 // Returns a number that two writers of one form have in common if all that they have written is the same, and hardly else.
 QX_EXPORT(writer_digest, (qx::Int writer)) {
-    return qx::guarded([&] {
-        return static_cast<qx::Int>(qx::form::digest_of(qx::Owned<qx::form::Writer>::at(writer)) >> 1);
-    });
+    return qx::guarded(
+        [&] { return static_cast<qx::Int>(qx::form::digest_of(qx::Owned<qx::form::Writer>::at(writer)) >> 1); });
 }
