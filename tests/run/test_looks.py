@@ -54,6 +54,31 @@ def test_short_runs_are_compared_once_all_have_taken_as_long(hold: Hold) -> None
     assert one.seconds(one.run()) < 0.6e-3
 
 
+@pytest.mark.parametrize(
+    ("manner", "gates", "run", "microseconds"),
+    [
+        (None, 100, 1, 500 * 100),
+        (Manner.BETWEEN, 100, 1, 500 * 100),
+        (Manner.BETWEEN, 1000, 1, 500 * (200 + 100)),
+        (Manner.CLUSTERS, 1000, 1, 500 * 1000),
+        (None, 1000, 1, 500 * 1000),
+        (Manner.BETWEEN, 1000, 50_000, 6 * 50_000),
+        (Manner.BETWEEN, 1000, 500_000, 500 * 1000),
+    ],
+)
+def test_when_all_manners_are_compared(
+    manner: Manner | None, gates: int, run: int, microseconds: int, hold: Hold
+) -> None:
+    """That is sooner in runs of what stands between many gates, but not within the first ones."""
+    hold(planned_microseconds=100, compared_gates=200)
+    one, structure = tried.Tried(), transpiled(FAMILIES["ghz"](3), 3, ("rz", "sx", "x", "cz"), 1).structure
+    one.gates, one.run, one.chosen = gates, run, Chosen(structure, manner) if manner is not None else None
+    one.spent = microseconds - 1
+    assert not one.is_time(interprets=False)
+    one.spent = microseconds
+    assert one.is_time(interprets=False)
+
+
 def test_all_manners_are_compared_before_kernels_are_compiled(hold: Hold, monkeypatch: pytest.MonkeyPatch) -> None:
     """Where a first run waits for its kernels, it takes what is fastest of all, and later runs take the same."""
     hold(**LATE)

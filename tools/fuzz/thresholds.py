@@ -32,6 +32,7 @@ DRAWN: Mapping[str, tuple[int, ...]] = {
     "written_microseconds": (0,),
     "written_nanoseconds": (0, 1 << 40),
     "compared_microseconds": (0, 1 << 30),
+    "compared_gates": (0, 1 << 30),
     "written_percent": (0, 1 << 40),
     "change_microseconds": (0, 1),
     "clustered_percent": (0, 100),

@@ -19,6 +19,7 @@ class OfPlanning:
         which NumPy takes operands sooner than native code. operands_at_once: those of superoperators at a time.
     written_microseconds: the least predicted time of a run for which what is written out of the circuit's form is
         tried; compared_microseconds: where it comes again and again. written_nanoseconds: of each gate, to find it.
+    compared_gates: the gates from which on each takes less to compare in all manners.
     written_percent: the most that it may take of the share of the time as the circuit came below which its own surely
         is less (`Rates.surely`); 0: it is never tried.
     planned_microseconds, between_microseconds, gate_nanoseconds: planning a gate of a form, between gates, as it came.
@@ -49,6 +50,7 @@ class OfPlanning:
     written_microseconds: int = 2000
     written_nanoseconds: int = 200
     compared_microseconds: int = 500
+    compared_gates: int = 2500
     written_percent: int = 100
     planned_microseconds: int = 30
     between_microseconds: int = 19
