@@ -89,25 +89,29 @@ class Windows {
         for (std::size_t k = 0; k < found.pieces; ++k) parts += own.pieces[k].parts;
         return parts;
     }
-    // Puts phases between the pieces that come before and behind a window. What is left of its places comes first, empty.
+    // Puts phases between the pieces that come before and behind a window. What is left of its places comes first, empty;
+    // with turns behind phases there may be too few.
     void put(std::size_t from, const Cluster& own, const Beginning& found, const Window& window) {
         Pieces made(static_cast<int>(behind_.size()), false);
         put_phases(own, found, made);
         out_.phase += made.phase, out_.nothing += made.nothing;
-        const std::size_t end = window.inside.back() + 1;
+        std::size_t end = window.inside.back() + 1;
         std::array<std::vector<Piece>, 2> around;  // before and behind
         for (std::size_t k = from; k < end; ++k)
             if (!std::binary_search(window.inside.begin(), window.inside.end(), k))
                 around[std::binary_search(window.later.begin(), window.later.end(), k)].push_back(std::move(all_[k]));
         std::vector<Piece>& phases = made.all;
         each(own.wires, [&](int wire) { turn(made.carried(wire), wire, end, around[1], phases); });
-        std::size_t at = end - around[0].size() - phases.size() - around[1].size();
+        const std::size_t number = around[0].size() + phases.size() + around[1].size();
+        for (; end - from < number; ++end) all_.insert(all_.begin() + static_cast<std::ptrdiff_t>(end), {Piece::turn, 0});
+        std::size_t at = end - number;
         for (std::size_t k = from; k < at; ++k) all_[k] = {Piece::turn, 0};
         for (auto* each_of : {&around[0], &phases, &around[1]})
             for (Piece& piece : *each_of) all_[at++] = std::move(piece);
     }
     // Lets a turn act before the next piece on a wire, one of some or one behind these, or puts it behind phases.
     void turn(const Matrix2& by, int wire, std::size_t end, std::vector<Piece>& next, std::vector<Piece>& phases) {
+        if (is_identity(by)) return;
         const auto is_on = [&](const Piece& one) { return (one.wires >> wire & 1) != 0; };
         Piece* piece = nullptr;
         if (const auto at = std::find_if(next.begin(), next.end(), is_on); at != next.end()) piece = &*at;

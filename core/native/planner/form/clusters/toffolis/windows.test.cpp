@@ -87,6 +87,26 @@ TEST_CASE("almost all Toffolis are found whatever stands between their gates on 
     CHECK(found >= 590);  // of 600: two on the same wires may begin as something else
 }
 
+TEST_CASE("phases and the turns behind them, before rotations that have none, may take more places than what they were") {
+    std::size_t found = 0;
+    for (unsigned seed = 0; seed < 400; ++seed) {
+        Drawn drawn(seed, wires);
+        Pieces given(wires, false);
+        for (std::uint64_t k = drawn.below(3); k > 0; --k)
+            put(given, unit(3) | unit(4 + static_cast<int>(k % 2)), drawn.angle());
+        const auto put_where = [&](Mask on, double angle) {
+            given.put({Piece::where, on, angle, on & drawn.below(8), {identity2, identity2}}, false);
+        };
+        const auto flip = [&] { turn(given, 1, h), put(given, 0b011, half), turn(given, 1, h); };
+        const double angle = drawn.below(2) ? half / 2 : drawn.angle();
+        flip(), put_where(0b110, angle), flip(), put_where(0b110, drawn.below(2) ? -angle : angle);
+        given.put({Piece::rotation, 0b000011, drawn.angle()}, false);
+        given.put({Piece::rotation, 0b010100, drawn.angle()}, false);
+        found += rewritten(drawn, given, with_windows).parts > 0;
+    }
+    CHECK(found > 200);
+}
+
 TEST_CASE("nothing is looked at where no work is allowed") {
     Drawn drawn(1, wires);
     Pieces given(wires, false);
