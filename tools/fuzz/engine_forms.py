@@ -105,13 +105,31 @@ def check_form(case: Case) -> str | None:
     )
 
 
+def _windows(draw: _Draw) -> list[programs.Line]:
+    """Phases on three wires as a transpiler writes them, between rotations of two wires by numbers of a binding."""
+    random, found = draw.random, list[str]()
+    for _ in range(random.randint(1, 6)):
+        a, b, c = ([wire] for wire in draw.some(3))
+        angle = random.choice([0.7, 1.5707963267948966])
+        for sign in random.choice([(1, -1), (-1, 1, -1, 1)]):
+            found.append(f"b.gate('cx', {draw.on(a + b)})")
+            if random.random() < 0.5:
+                found.append(f"b.gate('p', {draw.on(b)}, 0.4)")
+            found.append(f"b.gate('cp', {draw.on(b + c)}, {sign * angle})")
+        found += [f"b.gate('rzz', {draw.on(draw.some(2))}, {draw.angle()})" for _ in range(random.choice([0, 2, 4]))]
+    return [programs.Line(text) for text in found]
+
+
 def draw_written(random: Random) -> Case:
     """A unitary program most of whose angles are numbers of a binding, with some bindings."""
-    wires = random.choice([1, 2, 3, 3, 4])
+    wide = random.random() < 0.2
+    wires = random.choice([5, 6]) if wide else random.choice([1, 2, 3, 3, 4])
     draw = _Draw(random, wires, 0)
     draw.bound = True
-    lines = programs.unitary(draw, random.choice([8, 25]), prepared=False)
+    lines = _windows(draw) if wide else programs.unitary(draw, random.choice([8, 25]), prepared=False)
+    manner = "CLUSTERS" if wide else random.choice(["LOCAL", "MOVES", "GROWN", "BACK", "BETWEEN", "CLUSTERS"])
     ask = {
+        "manner": manner,
         "rows": random.randint(2, 6),
         "values": draw.values,
         "seed": random.randrange(1 << 30),
@@ -132,7 +150,7 @@ def check_written(case: Case) -> str | None:
     numbers, start = values_of(case), vector(case.wires, case.ask["seed"])
     builder = filled(ParameterSweepBuilder(case.wires, 0), case, None, list(numbers.T.copy()))
     operands = builder.sweep(len(numbers)).operands(np.arange(len(numbers)))
-    write = partial(written_out, manner=list(Manner)[case.ask["seed"] % len(Manner)])
+    write = partial(written_out, manner=Manner[case.ask["manner"]])
     known = WrittenBindings(builder.sweep(len(numbers)).template.structure, write)
     for k, values in enumerate(numbers):
         found = known.of(Bindings.of(operands if case.ask["at_once"] else operands[k : k + 1]))
