@@ -37,18 +37,21 @@ void BitPhases::add_product(Mask bits, double angle) {
     add_sign(where);
 }
 
-// Adds a sign.
+// Adds a sign to the first of some, if that is short. Where that is none any more, the next one is the first.
 void BitPhases::add_sign(Diagram where) {
     if (where.begins_as_one()) all += pi, where = !where;
     if (where.is_zero()) return;
-    if (const auto at = std::find(apart_.begin(), apart_.end(), where); at != apart_.end()) return apart_.erase(at), void();
-    if (const auto signs = diagrams_->short_sum(signs_, where)) signs_ = *signs;
-    else apart_.push_back(where);
+    if (const auto at = std::find(signs_.begin(), signs_.end(), where); at != signs_.end()) return signs_.erase(at), void();
+    const auto sum = signs_.empty() ? std::nullopt : diagrams_->short_sum(signs_.front(), where);
+    if (!sum) return signs_.push_back(where);
+    signs_.front() = *sum;
+    if (sum->is_zero()) signs_.erase(signs_.begin());
 }
 
+// From the last to the first: what computes conditions is undone from its end, so that sums stay short.
 Diagram BitPhases::signs() const {
-    Diagram out = signs_;
-    for (const Diagram one : apart_) out = diagrams_->sum(out, one);
+    Diagram out;
+    for (std::size_t k = signs_.size(); k-- > 0;) out = diagrams_->sum(out, signs_[k]);
     return out;
 }
 
@@ -175,8 +178,7 @@ void BitPhases::add(Diagram where, double angle) {
 
 std::vector<std::pair<Diagram, double>> BitPhases::parts() const {
     std::vector<std::pair<Diagram, double>> out = others_;
-    if (!signs_.is_zero()) out.emplace_back(signs_, pi);
-    for (const Diagram one : apart_) out.emplace_back(one, pi);
+    for (const Diagram one : signs_) out.emplace_back(one, pi);
     for (const auto& [bits, angle] : of_products_) out.emplace_back(product(bits), angle);
     return out;
 }
@@ -188,7 +190,8 @@ std::optional<std::vector<JointPhase>> BitPhases::taken(int bit) {
     const Diagram whole = signs(), without = diagrams_->at_zero(whole, bit);
     std::vector<JointPhase> out = diagrams_->few_products(diagrams_->change(whole, bit));
     if (!diagrams_->fits()) return {};
-    signs_ = without, apart_.clear();
+    signs_.clear();
+    if (!without.is_zero()) signs_.push_back(without);
     std::erase_if(of_products_, [&](const auto& one) {
         const Mask others = one.first & ~unit(bit);
         if (others == one.first) return false;

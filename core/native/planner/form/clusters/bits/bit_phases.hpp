@@ -34,7 +34,7 @@ class BitPhases {
     // How many products have been looked at.
     std::size_t work() const { return work_; }
     // How many angles it is made of.
-    std::size_t size() const { return !signs_.is_zero() + apart_.size() + of_products_.size() + others_.size(); }
+    std::size_t size() const { return signs_.size() + of_products_.size() + others_.size(); }
     // Returns few phases that make it up, those of single bits, too; none where some are of many products that are not one.
     // They are found once, until it changes.
     const std::optional<std::vector<JointPhase>>& joint() const;
@@ -63,8 +63,7 @@ class BitPhases {
     void write_joint(std::optional<std::vector<JointPhase>>& to) const;
 
     Diagrams* diagrams_;
-    Diagram signs_;                // where it is -1, but for the others
-    std::vector<Diagram> apart_;   // and but for these, with which that would be long
+    std::vector<Diagram> signs_;   // where their sum is 1, it is -1, but for the others; one where that is short
     Mask flipped_ = 0, read_ = 0;  // bits of which products have the opposite, and those that are in some
     std::map<Mask, double> of_products_;
     std::vector<std::pair<Diagram, double>> others_;

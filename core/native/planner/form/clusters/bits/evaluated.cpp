@@ -18,13 +18,16 @@ constexpr std::size_t ahead = 2000;        // pieces that are looked at from one
 constexpr std::size_t looks = 8;           // pieces on a wire among which it may get another axis
 constexpr std::size_t most_left = 24;      // pieces that are left out while all wires have some
 // Steps that are taken from a piece on, more for each piece that fits, and more for each part of what was read that is
-// found.
-constexpr std::size_t at_first = 10'000, for_piece = 600, for_found = 1'000;
+// found. So many times more, as long as nothing is found, where so many pieces act for each thing that is left: one gate
+// under many conditions may come.
+constexpr std::size_t at_first = 10'000, for_piece = 600, for_found = 1'000, most_more = 3, promising = 8;
 constexpr double much = 4, least = 2;  // so many pieces have to make one: at first, and of what is left then
+constexpr std::size_t runs = 2;        // so often, as what was found may be part of others
 constexpr double least_again = 4;      // so many where frames were let go of, or others are not found
-// Steps through what all is, and so many for each one of pieces that act; none of that where so few things are to be
-// written.
-constexpr std::size_t looks_at_first = 1000, for_step = 2, always_looked = 3;
+// Steps through what all is, and so many for each one of pieces that act; more where less is left than before, and where few
+// things are to be written, part of what all may take.
+constexpr std::size_t looks_at_first = 1000, for_step = 2, for_step_back = 10, for_step_to_few = 4, few = 3,
+                      part_for_few = 4;
 
 class Evaluated {
   public:
@@ -40,8 +43,8 @@ class Evaluated {
     std::size_t run(double worth) {
         worth_ = worth;
         std::size_t out = 0;
-        const std::size_t begun = work_, number = given_.all.size();
-        for (std::size_t k = 0; k < number && work_ < begun + within_ + again_ + for_found * out; ++k)
+        const std::size_t begun = work_ - more_, number = given_.all.size();
+        for (std::size_t k = 0; k < number && work_ < begun + more_ + within_ + again_ + for_found * out; ++k)
             if (!is_gone(k) && returns_[k] && !in_vain_[k]) out += take(k, k);
         return out;
     }
@@ -129,9 +132,13 @@ class Evaluated {
         std::vector<std::size_t> inside, before;
         std::vector<std::vector<Axis>> left(given_.num_wires());  // axes of pieces that come behind
         Mask closed = 0, some_left = 0;
-        std::size_t failed = 0, looked = 0, seen = 0;
+        std::size_t failed = 0, looked = 0, seen = 0, fewest = 0;
+        const auto steps = [&] { return now.work() - looked; };
+        const auto enough = [&] { return at_first + for_piece * inside.size(); };
         for (std::size_t k = from; k < given_.all.size() && seen < ahead; ++k) {
-            if (now.work() > at_first + for_piece * inside.size()) break;
+            const bool is_promising = !best.pieces && inside.size() >= promising * now.fewest();
+            const std::size_t more = more_ < within_ ? std::min(within_ - more_, most_more * enough()) : 0;
+            if (steps() > enough() + (is_promising ? more : 0)) break;
             if (is_gone(k)) continue;
             ++seen;
             const AxisPiece& piece = given_.all[k].own;
@@ -159,14 +166,18 @@ class Evaluated {
                 continue;
             }
             inside.push_back(k);
-            if (inside.size() < 2) continue;
+            const bool is_less = now.fewest() < fewest;
+            fewest = now.fewest();
             const auto number = static_cast<double>(inside.size());
-            if (number < std::max(least, best.worth / 2) * static_cast<double>(now.fewest())) continue;
+            if (number < 2 || number < std::max(least, best.worth / 2) * static_cast<double>(fewest)) continue;
             const std::size_t begun = now.work();
-            if (now.fewest() > always_looked && looked > looks_at_first + for_step * (begun - looked)) continue;
+            const bool may_look = looked <= looks_at_first + (is_less ? for_step_back : for_step) * steps();
+            const bool is_few = fewest <= few && looked < within_ / part_for_few + for_step_to_few * steps();
+            if (!may_look && !is_few) continue;
             look(now, inside.size(), best);
             looked += now.work() - begun;
         }
+        if (steps() > enough()) more_ += steps() - enough();
         work_ += now.work();
         inside.resize(best.pieces);
         if (best.pieces) std::erase_if(before, [&](std::size_t k) { return k > inside.back(); });
@@ -266,6 +277,7 @@ class Evaluated {
     std::size_t& work_;
     double worth_ = 0;
     std::size_t again_ = 0;  // work where frames were let go of
+    mutable std::size_t more_ = 0;  // work that was more than what is enough from a piece on
     std::vector<bool> returns_, in_vain_;  // pieces that come again, and those from which nothing was found
     std::vector<std::vector<std::size_t>> on_wire_;
 };
@@ -278,7 +290,8 @@ Pieces evaluated(Pieces given, bool zeros, std::size_t within, std::size_t& work
     ordered.all = near_each_other(std::move(ordered.all), static_cast<int>(given.carried().size()), any);
     Evaluated all(ordered, zeros, within, work);
     std::size_t now = 0;
-    for (const double worth : {much, least}) now += all.run(worth);
+    for (const double worth : {much, least})
+        for (std::size_t k = 0, more = 1; k < runs && more; ++k) now += more = all.run(worth);
     if (!now) return given;
     found += now;
     return all.result();

@@ -12,7 +12,8 @@ namespace {
 constexpr double pi = std::numbers::pi, rounding = 1e-12;
 constexpr std::size_t most_written = 48;     // products of what is written
 constexpr std::size_t steps_at_first = 1500, steps_for_piece = 8;  // for what all is
-constexpr std::size_t few = 2, steps_for_few = 10;  // where so few things are left to be written, so many times as many
+// So many times as many where so few things are left to be written, and where so many pieces for each of these have acted.
+constexpr std::size_t few = 2, steps_for_few = 10, many = 32, steps_of_many = 100;
 
 }  // namespace
 
@@ -196,7 +197,8 @@ std::optional<std::vector<BitStep>> Evaluation::steps(std::size_t most) const {
 
 std::optional<InAll> Evaluation::in_all(std::size_t most) const {
     const auto differ = [&](const Wire& own) { return !own.conditions.empty(); };
-    diagrams_->allow((steps_at_first + steps_for_piece * pieces_) * (fewest() <= few ? steps_for_few : 1));
+    const std::size_t left = fewest(), more = pieces_ >= many * left ? steps_of_many : steps_for_few;
+    diagrams_->allow((steps_at_first + steps_for_piece * pieces_) * (left <= few ? more : 1));
     if (with_frames_ == known_ || std::none_of(wires_.begin(), wires_.end(), differ)) return pieces(most);
     Evaluation all = *this;
     all.add_last_frames();
