@@ -37,18 +37,23 @@ void BitPhases::add_product(Mask bits, double angle) {
     add_sign(where);
 }
 
-// Adds a sign to the first of some, if that is short. Where that is none any more, the next one is the first.
+// Adds a sign to the last of some that are short. What computes conditions is undone from its end, so that one reads less
+// then, and joins that before it.
 void BitPhases::add_sign(Diagram where) {
     if (where.begins_as_one()) all += pi, where = !where;
     if (where.is_zero()) return;
     if (const auto at = std::find(signs_.begin(), signs_.end(), where); at != signs_.end()) return signs_.erase(at), void();
-    const auto sum = signs_.empty() ? std::nullopt : diagrams_->short_sum(signs_.front(), where);
-    if (!sum) return signs_.push_back(where);
-    signs_.front() = *sum;
-    if (sum->is_zero()) signs_.erase(signs_.begin());
+    const int before = signs_.empty() ? 0 : count(diagrams_->read(signs_.back()));
+    signs_.push_back(where);
+    for (bool is_less = true; is_less && signs_.size() > 1; is_less = count(diagrams_->read(signs_.back())) < before) {
+        const auto sum = diagrams_->short_sum(*(signs_.end() - 2), signs_.back());
+        if (!sum) return;
+        signs_.pop_back(), signs_.back() = *sum;
+    }
+    if (signs_.back().is_zero()) signs_.pop_back();
 }
 
-// From the last to the first: what computes conditions is undone from its end, so that sums stay short.
+// From the last to the first, so that sums stay short.
 Diagram BitPhases::signs() const {
     Diagram out;
     for (std::size_t k = signs_.size(); k-- > 0;) out = diagrams_->sum(out, signs_[k]);

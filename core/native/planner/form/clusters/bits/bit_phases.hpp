@@ -63,7 +63,7 @@ class BitPhases {
     void write_joint(std::optional<std::vector<JointPhase>>& to) const;
 
     Diagrams* diagrams_;
-    std::vector<Diagram> signs_;   // where their sum is 1, it is -1, but for the others; one where that is short
+    std::vector<Diagram> signs_;   // where their sum is 1, it is -1, but for the others: some that are short
     Mask flipped_ = 0, read_ = 0;  // bits of which products have the opposite, and those that are in some
     std::map<Mask, double> of_products_;
     std::vector<std::pair<Diagram, double>> others_;

@@ -25,9 +25,8 @@ constexpr double much = 4, least = 2;  // so many pieces have to make one: at fi
 constexpr std::size_t runs = 2;        // so often, as what was found may be part of others
 constexpr double least_again = 4;      // so many where frames were let go of, or others are not found
 // Steps through what all is, and so many for each one of pieces that act; more where less is left than before, and where few
-// things are to be written, part of what all may take.
-constexpr std::size_t looks_at_first = 1000, for_step = 2, for_step_back = 10, for_step_to_few = 4, few = 3,
-                      part_for_few = 4;
+// things are left, beside a part of what all may take.
+constexpr std::size_t looks_at_first = 1000, for_step = 2, for_step_back = 4, few = 3, part_for_few = 4;
 
 class Evaluated {
   public:
@@ -41,11 +40,11 @@ class Evaluated {
 
     // Evaluates from each piece on that comes again; returns how much of what was read has become others.
     std::size_t run(double worth) {
-        worth_ = worth;
+        worth_ = worth, waits_.assign(given_.all.size(), false);
         std::size_t out = 0;
         const std::size_t begun = work_ - more_, number = given_.all.size();
         for (std::size_t k = 0; k < number && work_ < begun + more_ + within_ + again_ + for_found * out; ++k)
-            if (!is_gone(k) && returns_[k] && !in_vain_[k]) out += take(k, k);
+            if (!is_gone(k) && returns_[k] && !in_vain_[k] && !waits_[k]) out += take(k, k);
         return out;
     }
     Pieces result() {
@@ -172,7 +171,7 @@ class Evaluated {
             if (number < 2 || number < std::max(least, best.worth / 2) * static_cast<double>(fewest)) continue;
             const std::size_t begun = now.work();
             const bool may_look = looked <= looks_at_first + (is_less ? for_step_back : for_step) * steps();
-            const bool is_few = fewest <= few && looked < within_ / part_for_few + for_step_to_few * steps();
+            const bool is_few = fewest <= few && looked < within_ / part_for_few + for_step_back * steps();
             if (!may_look && !is_few) continue;
             look(now, inside.size(), best);
             looked += now.work() - begun;
@@ -206,6 +205,8 @@ class Evaluated {
             if (best.worth < least_again) best.pieces = 0;
         }
         in_vain_[from] = !best.pieces;
+        if (best.worth < worth_)  // what begins inside is hardly worth more
+            for (const std::size_t k : best.inside) waits_[k] = true;
         if (!best.pieces || best.worth < worth_) return 0;
         std::size_t parts = 0;
         for (const std::size_t k : best.inside) parts += given_.all[k].own.parts;
@@ -279,6 +280,7 @@ class Evaluated {
     std::size_t again_ = 0;  // work where frames were let go of
     mutable std::size_t more_ = 0;  // work that was more than what is enough from a piece on
     std::vector<bool> returns_, in_vain_;  // pieces that come again, and those from which nothing was found
+    std::vector<bool> waits_;  // and those that are part of what is worth too little as yet
     std::vector<std::vector<std::size_t>> on_wire_;
 };
 

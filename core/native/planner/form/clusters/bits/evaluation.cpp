@@ -10,7 +10,8 @@ namespace {
 
 constexpr double rounding = 1e-12;
 constexpr std::size_t most_conditions = 5;  // of the turns that wait on a wire
-constexpr std::size_t most_steps = 4096;    // of what one piece does
+// Of what one piece does, and so many times as many where so many have acted for each thing that is left.
+constexpr std::size_t most_steps = 4096, steps_of_many = 10, many = 10;
 
 // Of values for each of some bits, those of products of these that add up to them.
 template <class Value>
@@ -90,7 +91,7 @@ void Evaluation::let_go(int wire) {
 }
 
 bool Evaluation::act(const AxisPiece& piece, int open) {
-    diagrams_->allow(most_steps), ++pieces_;
+    diagrams_->allow(pieces_ > many * fewest() ? steps_of_many * most_steps : most_steps), ++pieces_;
     each(piece.wires, [&](int wire) {
         std::optional<About>& about = wires_[static_cast<std::size_t>(wire)].about;
         if (!about) return;
