@@ -18,8 +18,8 @@ constexpr std::size_t ahead = 2000;        // pieces that are looked at from one
 constexpr std::size_t looks = 8;           // pieces on a wire among which it may get another axis
 constexpr std::size_t most_left = 24;      // pieces that are left out while all wires have some
 // Steps that are taken from a piece on, more for each piece that fits, and more for each part of what was read that is
-// found. So many times more, as long as nothing is found, where so many pieces act for each thing that is left: one gate
-// under many conditions may come.
+// found. As long as nothing is found, `most_more` times as many are added where `promising` pieces act for each thing that
+// is left: one gate under many conditions may come.
 constexpr std::size_t at_first = 10'000, for_piece = 600, for_found = 1'000, most_more = 3, promising = 8;
 constexpr double much = 4, least = 2;  // so many pieces have to make one: at first, and of what is left then
 constexpr std::size_t runs = 2;        // so often, as what was found may be part of others
