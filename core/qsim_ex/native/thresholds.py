@@ -78,6 +78,16 @@ class Native:
     selected_turns: the fewest turns of a wire between gates that read others, so that these select its matrix.
     phase_pairs: the most CZ for each parity that stay as they are; more phases side by side are those of parities, of
         which a table reads ten, too.
+
+    Of pieces that are evaluated on bits, where an entry is a step through diagrams or a look at a product:
+    pieces_ahead: the most pieces that are looked at from one on; pieces_behind: the most that are left behind what is
+        evaluated while all its wires have some.
+    many_pieces: how many pieces for each thing that is left are so many that more entries are looked at.
+    evaluated_entries: for each piece in all; first_entries: from a piece on; piece_entries: more for each that fits.
+    look_entries: before what all is is looked at half as often as pieces act; act_entries: for one piece; all_entries:
+        for what all is; part_entries: for a sum, or a number of products, that may be left.
+    conditions_of_turns: the most conditions under which turns of a wire wait, 5 or fewer. written_products: the most
+        products of what is written; phase_products: of which a phase of a function is made.
     """
 
     window: int = 1024
@@ -131,3 +141,16 @@ class Native:
     pieces_of_phase: int = 40
     selected_turns: int = 8
     phase_pairs: int = 2
+    pieces_ahead: int = 2000
+    pieces_behind: int = 24
+    many_pieces: int = 8
+    evaluated_entries: int = 250
+    first_entries: int = 10_000
+    piece_entries: int = 600
+    look_entries: int = 1000
+    act_entries: int = 4096
+    all_entries: int = 1500
+    part_entries: int = 300
+    conditions_of_turns: int = 5
+    written_products: int = 48
+    phase_products: int = 64

@@ -51,7 +51,6 @@ constexpr std::size_t on_many_wires = 4, last_of_many = 5;  // the numbers of pa
 constexpr std::size_t work_at_first = 100'000, work_for_found = 10'000;
 constexpr std::size_t work_in_windows = 100;
 constexpr std::size_t work_around = 200;     // entries around phases, for each piece that was read
-constexpr std::size_t work_on_bits = 250;    // steps through diagrams, for each piece that was read
 constexpr std::size_t vain_at_first = 150'000, work_in_vain = 30;  // entries for one phase, for each piece that was read
 constexpr double much = 4;                   // gain of phases that are worth more work
 constexpr std::size_t patience = 24;         // clusters without phases before others are looked at less closely
@@ -88,7 +87,8 @@ bool Clusters::advance() {
     if (pass_ == on_many_wires && !worthwhile())
         made_ = with_windows(std::move(made_), work_at_first + work_in_windows * read_, work_, parts_);
     if (pass_ == last_of_many) {
-        made_ = evaluated(std::move(made_), form_.on_zeros(), work_on_bits * read_, work_, parts_);
+        made_ = evaluated(std::move(made_), form_.on_zeros(), static_cast<std::size_t>(thresholds.evaluated_entries) * read_,
+                          work_, parts_);
         made_ = without_computing(std::move(made_), work_at_first + work_around * read_, work_, parts_);
     }
     if (pass_ == passes.size()) return false;

@@ -6,12 +6,13 @@
 #include <cmath>
 #include <numbers>
 
+#include "thresholds/table.hpp"
+
 namespace qx::form {
 
 namespace {
 
 constexpr double pi = std::numbers::pi, rounding = 1e-11;
-constexpr std::size_t most_products = 64;  // of which a function's phase is made
 constexpr std::size_t most_others = 4;     // functions of which phases may be one product after all
 constexpr std::size_t many_more = 8;       // products than twice those that there were
 constexpr std::size_t most_read = 4;       // of a function as which all are written
@@ -125,7 +126,7 @@ BitPhases BitPhases::written_as(Diagram where, double more) const {
 // Writes a phase as some of products of bits. A function is what it is for one value of a bit, and its change for the other
 // one, less twice where both are 1, which is soon a sign for parts of a turn. Returns false if there are too many.
 bool BitPhases::write(Diagram where, double angle, Mask under, Parts& to) const {
-    if (to.products.size() > most_products || diagrams_->steps() > to.until || !diagrams_->fits()) return false;
+    if (to.products.size() > thresholds.phase_products || diagrams_->steps() > to.until || !diagrams_->fits()) return false;
     if (is_none(angle) || where.is_zero()) return true;
     if (is_sign(angle)) {
         to.signs = diagrams_->sum(to.signs, diagrams_->both(product(under), where));

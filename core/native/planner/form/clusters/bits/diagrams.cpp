@@ -171,7 +171,7 @@ bool Diagrams::is_short(const Call& call) {
     const std::size_t left = left_, begun = steps_;
     left_ = std::min(left_, part_);
     call();
-    const bool out = fits_;
+    const bool out = !thresholds.part_entries.met(!fits_);
     left_ = left - (steps_ - begun);
     fits_ = out || left_ > 0;
     return out;

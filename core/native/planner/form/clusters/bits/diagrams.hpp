@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "planner/form/clusters/joint_phases.hpp"
+#include "thresholds/table.hpp"
 
 namespace qx::form {
 
@@ -38,7 +39,11 @@ class Diagrams {
   public:
     // most: steps that are allowed at once, whatever is asked for. part: those of a sum, or of a number of products, that
     // may be left. Tests let both be few.
-    explicit Diagrams(std::size_t most = ~std::size_t{0}, std::size_t part = 300) : most_(most), part_(part) { reset(); }
+    explicit Diagrams(std::size_t most = ~std::size_t{0},
+                      std::size_t part = static_cast<std::size_t>(thresholds.part_entries))
+        : most_(most), part_(part) {
+        reset();
+    }
 
     // Forgets all functions, and the order of bits, which is that in which they are read first.
     void reset();

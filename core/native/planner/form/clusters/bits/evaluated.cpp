@@ -9,24 +9,22 @@
 #include "planner/form/clusters/bits/axis_pieces.hpp"
 #include "planner/form/clusters/bits/evaluation.hpp"
 #include "planner/form/clusters/piece_order.hpp"
+#include "thresholds/table.hpp"
 
 namespace qx::form {
 
 namespace {
 
-constexpr std::size_t ahead = 2000;        // pieces that are looked at from one on
-constexpr std::size_t looks = 8;           // pieces on a wire among which it may get another axis
-constexpr std::size_t most_left = 24;      // pieces that are left out while all wires have some
-// Steps that are taken from a piece on, more for each piece that fits, and more for each part of what was read that is
-// found. As long as nothing is found, `most_more` times as many are added where `promising` pieces act for each thing that
-// is left: one gate under many conditions may come.
-constexpr std::size_t at_first = 10'000, for_piece = 600, for_found = 1'000, most_more = 3, promising = 8;
+constexpr std::size_t looks = 8;         // pieces on a wire among which it may get another axis
+// Steps for each part of what was read that is found. As long as nothing is found, `most_more` times as many as are enough
+// are added where many pieces act for each thing that is left: one gate under many conditions may come.
+constexpr std::size_t for_found = 1'000, most_more = 3;
 constexpr double much = 4, least = 2;  // so many pieces have to make one: at first, and of what is left then
 constexpr std::size_t runs = 2;        // so often, as what was found may be part of others
 constexpr double least_again = 4;      // so many where frames were let go of, or others are not found
-// Steps through what all is, and so many for each one of pieces that act; more where less is left than before, and where few
-// things are left, beside a part of what all may take.
-constexpr std::size_t looks_at_first = 1000, for_step = 2, for_step_back = 4, few = 3, part_for_few = 4;
+// Steps through what all is for each one of pieces that act; more where less is left than before, and where few things are
+// left, beside a part of what all may take.
+constexpr std::size_t for_step = 2, for_step_back = 4, few = 3, part_for_few = 4;
 
 class Evaluated {
   public:
@@ -43,7 +41,7 @@ class Evaluated {
         worth_ = worth, waits_.assign(given_.all.size(), false);
         std::size_t out = 0;
         const std::size_t begun = work_ - more_, number = given_.all.size();
-        for (std::size_t k = 0; k < number && work_ < begun + more_ + within_ + again_ + for_found * out; ++k)
+        for (std::size_t k = 0; k < number && !is_tired(begun, out); ++k)
             if (!is_gone(k) && returns_[k] && !in_vain_[k] && !waits_[k]) out += take(k, k);
         return out;
     }
@@ -64,6 +62,10 @@ class Evaluated {
         InAll all{};
     };
 
+    // Whether so much work has been done since some that the rest stays as it is.
+    bool is_tired(std::size_t begun, std::size_t found) const {
+        return thresholds.evaluated_entries.met(work_ >= begun + more_ + within_ + again_ + for_found * found);
+    }
     bool is_gone(std::size_t number) const { return !given_.all[number].wires(); }
 
     // Finds pieces after which one on the same wires comes again, with the same axes, up to their directions, but for one.
@@ -78,7 +80,7 @@ class Evaluated {
             for (std::uint64_t& key : keys) key ^= all, key = (key + given_.all[k].wires()) * 0x9e3779b97f4a7c15;
             for (const std::uint64_t key : keys) {
                 const auto [at, is_new] = next.try_emplace(key, k);
-                returns_[k] = returns_[k] || (!is_new && at->second - k < ahead);
+                returns_[k] = returns_[k] || (!is_new && at->second - k < thresholds.pieces_ahead);
                 at->second = k;
             }
         }
@@ -133,11 +135,15 @@ class Evaluated {
         Mask closed = 0, some_left = 0;
         std::size_t failed = 0, looked = 0, seen = 0, fewest = 0;
         const auto steps = [&] { return now.work() - looked; };
-        const auto enough = [&] { return at_first + for_piece * inside.size(); };
-        for (std::size_t k = from; k < given_.all.size() && seen < ahead; ++k) {
-            const bool is_promising = !best.pieces && inside.size() >= promising * now.fewest();
+        const auto enough = [&] {
+            return static_cast<std::size_t>(thresholds.first_entries +
+                                            thresholds.piece_entries * static_cast<Int>(inside.size()));
+        };
+        for (std::size_t k = from; k < given_.all.size() && seen < thresholds.pieces_ahead; ++k) {
             const std::size_t more = more_ < within_ ? std::min(within_ - more_, most_more * enough()) : 0;
-            if (steps() > enough() + (is_promising ? more : 0)) break;
+            const bool is_promising = !best.pieces && now.have_many_acted();
+            const bool is_enough = steps() > enough() + (is_promising ? more : 0);
+            if (thresholds.first_entries.met(thresholds.piece_entries.met(is_enough))) break;
             if (is_gone(k)) continue;
             ++seen;
             const AxisPiece& piece = given_.all[k].own;
@@ -161,7 +167,7 @@ class Evaluated {
                     each(piece.wires,
                          [&](int wire) { left[static_cast<std::size_t>(wire)].push_back(piece.axis_of(wire)); });
                 some_left |= given_.all[k].wires();
-                if (!(now.wires() & ~(some_left | closed)) && ++failed > most_left) break;
+                if (!(now.wires() & ~(some_left | closed)) && ++failed > thresholds.pieces_behind) break;
                 continue;
             }
             inside.push_back(k);
@@ -170,7 +176,8 @@ class Evaluated {
             const auto number = static_cast<double>(inside.size());
             if (number < 2 || number < std::max(least, best.worth / 2) * static_cast<double>(fewest)) continue;
             const std::size_t begun = now.work();
-            const bool may_look = looked <= looks_at_first + (is_less ? for_step_back : for_step) * steps();
+            const std::size_t of_steps = (is_less ? for_step_back : for_step) * steps();
+            const bool may_look = looked <= of_steps || looked - of_steps <= thresholds.look_entries;
             const bool is_few = fewest <= few && looked < within_ / part_for_few + for_step_back * steps();
             if (!may_look && !is_few) continue;
             look(now, inside.size(), best);

@@ -4,14 +4,14 @@
 
 #include <algorithm>
 
+#include "thresholds/table.hpp"
+
 namespace qx::form {
 
 namespace {
 
 constexpr double rounding = 1e-12;
-constexpr std::size_t most_conditions = 5;  // of the turns that wait on a wire
-// Of what one piece does, and so many times as many where so many have acted for each thing that is left.
-constexpr std::size_t most_steps = 4096, steps_of_many = 10, many = 10;
+constexpr std::size_t steps_of_many = 10;  // so many times as many, of what one piece does, where many have acted
 
 // Of values for each of some bits, those of products of these that add up to them.
 template <class Value>
@@ -91,7 +91,8 @@ void Evaluation::let_go(int wire) {
 }
 
 bool Evaluation::act(const AxisPiece& piece, int open) {
-    diagrams_->allow(pieces_ > many * fewest() ? steps_of_many * most_steps : most_steps), ++pieces_;
+    const auto entries = static_cast<std::size_t>(thresholds.act_entries);
+    diagrams_->allow(have_many_acted() ? steps_of_many * entries : entries);
     each(piece.wires, [&](int wire) {
         std::optional<About>& about = wires_[static_cast<std::size_t>(wire)].about;
         if (!about) return;
@@ -113,25 +114,25 @@ bool Evaluation::act(const AxisPiece& piece, int open) {
     if (!without && open >= 0 && !has_frame(open) && is_sign) without = unit(open);
     for (const auto& [wire, bit] : bits)
         if (!(without >> wire & 1)) where = piece.is_parity ? diagrams_->sum(where, bit) : diagrams_->both(where, bit);
-    if (!diagrams_->fits() || count(without) > 1) return false;
+    if (thresholds.act_entries.met(!diagrams_->fits()) || count(without) > 1) return false;
     each(piece.wires & ~with_frames_ & ~without, [&](int wire) { add_frame(wire, piece.axis_of(wire)); });
     known_ |= piece.wires;
     if (!without) {
         if (piece.is_parity) phases_.all -= piece.angle / 2;
         phases_.add(where, piece.angle);
-        return true;
+        return acts();
     }
     const int target = lowest(without);
     const Axis& axis = piece.axis_of(target);
     const Wire& own = wires_[static_cast<std::size_t>(target)];
     if (has_frame(target) && (own.about || (own.conditions.empty() && !is_sign))) {
-        if (!piece.is_parity && turn_about(target, where, axis, piece.angle)) return true;
+        if (!piece.is_parity && turn_about(target, where, axis, piece.angle)) return acts();
         const Wire before = own;
         const BitPhases all = phases_;
         if (piece.is_parity && turn_about(target, Diagram::one(), axis, piece.angle)) {  // one for all, less twice
             if (turn_about(target, where, axis, -2 * piece.angle)) {
                 phases_.all -= piece.angle / 2, phases_.add(where, piece.angle);
-                return true;
+                return acts();
             }
             wires_[static_cast<std::size_t>(target)] = before, phases_ = all;
         }
@@ -142,7 +143,8 @@ bool Evaluation::act(const AxisPiece& piece, int open) {
         for (Complex& one : if_one) one *= std::polar(1.0, -piece.angle / 2);
         if_zero = if_one, if_one = adjoint(if_one);
     }
-    return turn_where(target, where, if_one, if_zero) || (target == open && !has_frame(open) && act(piece, -1));
+    if (turn_where(target, where, if_one, if_zero)) return acts();
+    return target == open && !has_frame(open) && act(piece, -1);
 }
 
 // Finds a condition as a sum of others, or as a product of two, by its values for each of theirs.
@@ -189,7 +191,7 @@ bool Evaluation::turn_where(int wire, Diagram where, const Matrix2& if_one, cons
     const Wire before = own;
     if (!condition) {
         const std::size_t number = own.turns.size();
-        if (own.conditions.size() == most_conditions) return false;
+        if (own.conditions.size() >= thresholds.conditions_of_turns) return false;
         own.conditions.push_back(where);
         own.turns.resize(2 * number);
         std::copy_n(own.turns.begin(), number, own.turns.begin() + static_cast<std::ptrdiff_t>(number));
@@ -246,7 +248,7 @@ bool Evaluation::leave_about(int wire) {
     const std::vector<std::pair<Diagram, double>> parts = own.about->angles.parts();
     own.turns[0] = own.turns[0] * phase_about(own.about->axis, own.about->angles.all);
     own.about.reset();
-    bool fits = parts.size() <= most_conditions;
+    bool fits = parts.size() <= thresholds.conditions_of_turns;
     for (const auto& [where, angle] : parts) fits = fits && turn_where(wire, where, phase_about(axis, angle), identity2);
     if (!fits) own = before, phases_ = all;
     return fits;

@@ -49,6 +49,8 @@ class Evaluation {
     bool act(const AxisPiece& piece, int open);
     // Returns how many steps it takes at least.
     std::size_t fewest() const;
+    // Whether many pieces have acted for each thing that is left, so that more work may pay.
+    bool have_many_acted() const;
     // Returns what it all is, as few pieces one behind the other, those of single wires, too; none where that is not found,
     // or more than so many are on several wires.
     std::optional<InAll> in_all(std::size_t most = ~std::size_t{0}) const;
@@ -79,6 +81,11 @@ class Evaluation {
     };
     using Values = std::vector<bool>;
 
+    // Counts a piece that acts.
+    bool acts() {
+        ++pieces_;
+        return true;
+    }
     bool has_frame(int wire) const { return (with_frames_ >> wire & 1) != 0; }
     Diagram beginning(int wire, const Axis& z) const;
     void add_frame(int wire, const Axis& along);

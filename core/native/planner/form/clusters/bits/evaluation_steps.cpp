@@ -4,16 +4,16 @@
 #include <numbers>
 
 #include "planner/form/clusters/bits/evaluation.hpp"
+#include "thresholds/table.hpp"
 
 namespace qx::form {
 
 namespace {
 
 constexpr double pi = std::numbers::pi, rounding = 1e-12;
-constexpr std::size_t most_written = 48;     // products of what is written
-constexpr std::size_t steps_at_first = 1500, steps_for_piece = 8;  // for what all is
-// So many times as many where so few things are left to be written, and where so many pieces for each of these have acted.
-constexpr std::size_t few = 2, steps_for_few = 10, many = 32, steps_of_many = 100;
+constexpr std::size_t steps_for_piece = 8;  // for what all is, beside those at first
+// So many times as many where so few things are left to be written, and where many pieces for each of these have acted.
+constexpr std::size_t few = 2, steps_for_few = 10, steps_of_many = 100;
 
 }  // namespace
 
@@ -23,7 +23,7 @@ bool Evaluation::write_flips(std::vector<Diagram>& bits, std::vector<Conditions>
                              std::vector<BitStep>& to) const {
     for (;;) {
         int best = -1;
-        std::size_t fewest = most_written + 1;
+        std::size_t fewest = static_cast<std::size_t>(thresholds.written_products) + 1;
         Diagram flip;
         bool any = false;
         each(known_, [&](int wire) {
@@ -35,6 +35,7 @@ bool Evaluation::write_flips(std::vector<Diagram>& bits, std::vector<Conditions>
             const std::size_t products = diagrams_->number_of_products(now);
             if (products < fewest) best = wire, fewest = products, flip = now;
         });
+        thresholds.written_products.met(any && best < 0);
         if (!diagrams_->fits() || !any || best < 0) return diagrams_->fits() && !any;
         for (const JointPhase& one : diagrams_->few_products(flip))
             to.push_back({one.bits, one.values, pi, best, wires_[static_cast<std::size_t>(best)].x});
@@ -149,6 +150,11 @@ std::size_t Evaluation::fewest() const {
     return out;
 }
 
+bool Evaluation::have_many_acted() const {
+    const auto many = static_cast<std::size_t>(thresholds.many_pieces) * fewest();
+    return thresholds.many_pieces.met(pieces_ >= many);
+}
+
 std::size_t joining(const std::vector<BitStep>& steps) {
     const auto joins = [](const BitStep& one) { return count(one.wires()) > 1; };
     return static_cast<std::size_t>(std::count_if(steps.begin(), steps.end(), joins));
@@ -174,7 +180,7 @@ std::optional<std::vector<BitStep>> Evaluation::steps(std::size_t most) const {
     for (const Wire& own : wires_) bits.push_back(own.bit), conditions.push_back(conditions_of(own));
     const std::vector<std::pair<Diagram, double>> parts = phases_.parts();
     Conditions& at_end = conditions.emplace_back();
-    if (parts.size() <= most_written)
+    if (parts.size() <= thresholds.written_products)
         for (const auto& [where, angle] : parts) at_end.push_back(where);
     if (!write_flips(bits, conditions, flips) || !write_all_turns(conditions, most, turns)) return {};
     if (joining(flips) + joining(turns) > most) return {};
@@ -197,13 +203,18 @@ std::optional<std::vector<BitStep>> Evaluation::steps(std::size_t most) const {
 
 std::optional<InAll> Evaluation::in_all(std::size_t most) const {
     const auto differ = [&](const Wire& own) { return !own.conditions.empty(); };
-    const std::size_t left = fewest(), more = pieces_ >= many * left ? steps_of_many : steps_for_few;
-    diagrams_->allow((steps_at_first + steps_for_piece * pieces_) * (left <= few ? more : 1));
-    if (with_frames_ == known_ || std::none_of(wires_.begin(), wires_.end(), differ)) return pieces(most);
-    Evaluation all = *this;
-    all.add_last_frames();
-    auto out = all.pieces(most);
-    work_ += all.work_ + all.phases_.work() - work_ - phases_.work();
+    const std::size_t more = fewest() > few ? 1 : have_many_acted() ? steps_of_many : steps_for_few;
+    diagrams_->allow((static_cast<std::size_t>(thresholds.all_entries) + steps_for_piece * pieces_) * more);
+    std::optional<InAll> out;
+    if (with_frames_ == known_ || std::none_of(wires_.begin(), wires_.end(), differ)) {
+        out = pieces(most);
+    } else {
+        Evaluation all = *this;
+        all.add_last_frames();
+        out = all.pieces(most);
+        work_ += all.work_ + all.phases_.work() - work_ - phases_.work();
+    }
+    thresholds.all_entries.met(!diagrams_->fits());
     return out;
 }
 
