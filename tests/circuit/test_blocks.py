@@ -9,7 +9,7 @@ import pytest
 from qsim_ex import CircuitBuilder
 from qsim_ex.circuit.classical import Expression
 from qsim_ex.circuit.control import Else, End, If, Leave, NextRound, Once, Store, While
-from qsim_ex.circuit.ops import Conditional, Measure, Reset
+from qsim_ex.circuit.ops import Conditional, Measure, Op, Reset
 from qsim_ex.errors import CircuitError
 
 
@@ -26,6 +26,21 @@ def test_gates_under_a_narrow_condition_need_no_block() -> None:
     assert isinstance(second, Conditional)
     assert (first.operation.name, first.clbits, first.values) == ("x", (0, 1), (2,))
     assert (second.operation.name, second.clbits, second.values) == ("z", (0, 1), (0, 1, 3))
+
+
+def test_a_condition_on_no_bit_leaves_a_gate_or_nothing() -> None:
+    """A gate under a constant condition is a gate without a condition if that is not 0, and is left out if it is."""
+    builder = CircuitBuilder(1)
+    with builder.branch(Expression.constant(1, 1)):
+        builder.gate("x", [0])
+    with builder.branch(Expression.constant(0, 1)):
+        builder.gate("z", [0])
+        builder.otherwise()
+        builder.gate("h", [0])
+    first, second = builder.build().instructions
+    assert isinstance(first, Op)
+    assert isinstance(second, Op)
+    assert (first.name, second.name) == ("x", "h")
 
 
 @pytest.mark.parametrize(

@@ -230,7 +230,7 @@ def _flat(
             both = (clbits, values) if own is None else _both(clbits, values, *own)
             if both is None or operation is None:
                 return None
-            made.append(Conditional(operation, *both))
+            made.append(Conditional(operation, *both) if both[0] else operation)  # one on no bit always holds
     return made
 
 
