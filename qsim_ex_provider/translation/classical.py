@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from qiskit.circuit import ClassicalRegister, Clbit, Duration
@@ -60,6 +60,10 @@ class RuntimeVariables:
         if var not in self._known:
             self._known[var] = self._builder.variable(width_of(var.type))
         return self._known[var]
+
+    def unknown(self, variables: Iterable[expr.Var]) -> int:
+        """Return how many of some variables have not been named; the variable of a for loop has."""
+        return sum(var not in self._known for var in variables)
 
     def unnamed(self, width: int) -> Expression:
         """Return a variable that no circuit names."""

@@ -78,7 +78,7 @@ def for_loop(operation: ForLoopOp, place: Place, to: Translator) -> Bodies:
     indices, parameter, body = operation.params
     variable = to.variables.variable(parameter) if isinstance(parameter, expr.Var) else None
     ranged = indices if isinstance(indices, range) else None
-    written = parameter is not None and variable is None
+    written = variable is None and parameter in body.parameters  # a body need not use it
     if ranged is not None and not written and len(ranged) * len(body.data) > WRITTEN_OUT:
         yield from _counted(ranged, variable, body, place, to)
         return

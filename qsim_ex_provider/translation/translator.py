@@ -156,10 +156,9 @@ class Translator:
         walk = Walk(self, columns, clbit_of, controls)
         outer, self.bits = self.bits, clbit_of
         try:
-            if circuit.num_input_vars:
+            if circuit.num_input_vars and (given := self.variables.unknown(circuit.iter_input_vars())):
                 raise NotSupported(
-                    f"expected a circuit without inputs, got {circuit.num_input_vars} input variables; declare them "
-                    "with a value."
+                    f"expected a circuit without inputs, got {given} input variables; declare them with a value."
                 )
             if circuit.global_phase and not (self.without_phase and circuit is self.top):
                 phase = self.number(circuit.global_phase)

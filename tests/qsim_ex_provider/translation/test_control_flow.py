@@ -130,6 +130,42 @@ def test_else_switch_and_loops() -> None:
         assert found[value | 8] == pytest.approx(probability * np.sin(turned / 2) ** 2)
 
 
+def test_the_body_of_a_loop_need_not_use_its_parameter() -> None:
+    """A loop whose body does not have the loop's parameter repeats the body as it is."""
+    circuit = QuantumCircuit(1, 1)
+    with circuit.for_loop(range(3), Parameter("unused")):
+        circuit.x(0)
+    circuit.measure(0, 0)
+    assert distribution(circuit) == {1: pytest.approx(1)}
+
+
+def test_a_variable_of_a_loop_holds_the_index() -> None:
+    """In the body of a loop over a run-time variable, this has the index of the round, cut to its width."""
+    index, out = expr.Var.new("index", types.Uint(2)), ClassicalRegister(4, "out")
+    circuit = QuantumCircuit(QuantumRegister(4, "q"), out)
+    for wire in range(4):
+        circuit.measure(wire, wire)
+    with circuit.for_loop((1, 2, 7), index):
+        for value in range(4):
+            with circuit.if_test(expr.equal(index, value)):
+                circuit.x(value)
+    circuit.measure(circuit.qubits, out)
+    assert distribution(circuit) == {0b1110: pytest.approx(1)}
+
+
+def test_a_constant_condition_on_a_wire_that_was_reset() -> None:
+    """A block under a condition that is always true runs, also on a wire that begins anew and apart from others."""
+    circuit = QuantumCircuit(2, 2)
+    circuit.h(0)
+    circuit.measure(0, 0)
+    circuit.reset(0)
+    with circuit.if_test(expr.lift(True)):
+        circuit.x(0)
+        circuit.h(1)
+    circuit.measure([0, 1], [0, 1])
+    assert set(BACKEND.run(circuit, shots=100, seed_simulator=1).result().get_counts()) == {"01", "11"}
+
+
 def test_runs_agree_with_the_definition() -> None:
     """The engine's shots of nested conditions are distributed as the definitions say."""
 
