@@ -53,6 +53,7 @@ from qsim_ex_provider.translation.noise import lindblad_of, of_operation
 from qsim_ex_provider.translation.place import Place
 from qsim_ex_provider.translation.powers import power_of
 from qsim_ex_provider.translation.translator import Translator
+from qsim_ex_provider.translation.walk import only_gates
 
 CHANNELS = ("kraus", "superop", "quantum_channel")
 """Names of instructions that are channels: two of Qiskit's, and one for Aer's errors."""
@@ -190,7 +191,7 @@ def _annotated(operation: AnnotatedOperation, place: Place, to: Translator) -> N
     """Apply the modifiers to the base operation, the first one first; the last controls own the first qubits."""
     base, controls, at = operation.base_op, place.controls, operation.base_op.num_qubits
     for modifier in operation.modifiers:
-        match modifier:
+        match InverseModifier() if modifier is InverseModifier else modifier:  # the class itself is in some of Qiskit's
             case ControlModifier(num_ctrl_qubits=count, ctrl_state=state):
                 at += count
                 start = len(place.wires) - at
@@ -204,6 +205,8 @@ def _annotated(operation: AnnotatedOperation, place: Place, to: Translator) -> N
                     f"expected a control, an inverse or a power as modifier, got {modifier!r}; append the operation "
                     "without it."
                 )
+    if controls.wires:
+        only_gates(base)
     inner = place.wires[len(place.wires) - operation.base_op.num_qubits :]
     emit(base, Place(inner, place.clbits, controls), to)
     to.used.update(place.wires)
@@ -254,3 +257,5 @@ emit.register(PauliGate, paulis.pauli)
 emit.register(PauliEvolutionGate, paulis.evolution)
 if hasattr(qiskit_library, "PauliProductRotationGate"):  # Qiskit has it since 2.4
     emit.register(qiskit_library.PauliProductRotationGate, paulis.product_rotation)
+if hasattr(qiskit_library, "WeightedSumGate"):  # Qiskit has it since 2.0
+    emit.register(qiskit_library.WeightedSumGate, matrices.weighted_sum)

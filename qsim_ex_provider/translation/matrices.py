@@ -1,17 +1,21 @@
-"""How Qiskit's matrices, diagonals, multiplexers and permutations are appended; `library` registers each function."""
+"""How Qiskit's matrices, diagonals, multiplexers, permutations and sums are appended; `library` registers each."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
-from qiskit.circuit.library import DiagonalGate, PermutationGate, UCGate, UnitaryGate
+from qiskit.circuit import QuantumCircuit
+from qiskit.circuit.library import DiagonalGate, MCXGate, PermutationGate, UCGate, UnitaryGate
 from qiskit.circuit.library.generalized_gates.uc_pauli_rot import UCPauliRotGate
 
 from qsim_ex.frameworks import GATES
 from qsim_ex_provider.translation.place import Controls, Place, swaps
 from qsim_ex_provider.translation.translator import Translator
+
+if TYPE_CHECKING:
+    from qiskit.circuit.library import WeightedSumGate
 
 
 def matrix(gate: Any, place: Place, to: Translator) -> None:
@@ -41,7 +45,8 @@ def _emit_diagonal(
 
 def multiplexer(gate: UCGate, place: Place, to: Translator) -> None:
     """Append a multiplexer: the first qubit is the target, and the others select."""
-    if gate.up_to_diagonal:  # then the gate does what its definition does, and not what its matrices say
+    # Then the gate does what its definition does, and not what its matrices say.
+    if gate.up_to_diagonal or gate.name.endswith("_reverse"):
         to.circuit(gate.definition, place.wires, (), place.controls)
     else:
         _emit_multiplexer(np.array(gate.params, dtype=np.complex128), place, to, gate.name)
@@ -70,3 +75,24 @@ def permutation(gate: PermutationGate, place: Place, to: Translator) -> None:
     """Move the state of wire ``pattern[k]`` to wire k by swaps, which planning turns into relabelling."""
     for a, b in swaps([int(p) for p in gate.pattern]):
         to.gate("swap", (place.wires[a], place.wires[b]), place.controls)
+
+
+def weighted_sum(gate: WeightedSumGate, place: Place, to: Translator) -> None:
+    """Append a sum of weighted bits by its gates: Qiskit has no definition of it."""
+    to.circuit(sum_gates(gate), place.wires, (), place.controls)
+    to.used.update(place.wires)
+
+
+def sum_gates(gate: WeightedSumGate) -> QuantumCircuit:
+    """Return the gates that add the weight of each state qubit that is 1 to the sum, modulo 2^(number of sum qubits).
+
+    To add 2^j is to flip bit k of the sum, from the highest one down to bit j, if all bits from j to k - 1 are 1.
+    """
+    state, total = gate.num_state_qubits, gate.num_sum_qubits
+    circuit = QuantumCircuit(gate.num_qubits, name=gate.name)
+    for qubit, weight in enumerate(gate.params):
+        for j in range(total):
+            if int(weight) >> j & 1:
+                for k in reversed(range(j, total)):
+                    circuit.append(MCXGate(1 + k - j), [qubit, *range(state + j, state + k + 1)])
+    return circuit

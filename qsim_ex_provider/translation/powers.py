@@ -5,9 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from qiskit.circuit import AnnotatedOperation, ControlledGate, Gate, Instruction, QuantumCircuit
+from qiskit.circuit import AnnotatedOperation, Barrier, ControlledGate, Delay, Gate, Instruction, QuantumCircuit
 from qiskit.circuit.library import GraphStateGate, PauliEvolutionGate, UnitaryGate
 from qiskit.quantum_info import Clifford, Operator
+
+from qsim_ex.errors import NotSupported
+from qsim_ex_provider.translation.matrices import sum_gates
 
 REPEATED = 4
 """The largest whole exponent for which an operation is repeated, so that its structure stays."""
@@ -24,11 +27,14 @@ def power_of(operation: Any, power: float) -> Any:
 
     For an exponent that is not whole it is Qiskit's own power. All are those of the gates that the operation is, as
     Qiskit's transpiler has it: an evolution by a product formula is not the inverse of that by the opposite time.
+    Raises `NotSupported` for an operation that is not made of gates.
     """
     if isinstance(operation, AnnotatedOperation):
         return operation.power(power)
     if isinstance(operation, Clifford):
         operation = operation.to_instruction()
+    if isinstance(operation, Instruction) and not isinstance(operation, Gate):
+        operation = _as_gate(operation)
     if not 0 <= power <= REPEATED or power != int(power):
         operation = _by_its_gates(operation)
     if isinstance(operation, AnnotatedOperation) or power != int(power):
@@ -43,8 +49,27 @@ def power_of(operation: Any, power: float) -> Any:
     return circuit.to_gate()
 
 
+def _as_gate(operation: Instruction) -> Gate:
+    """Return an instruction that is made of gates, or that only waits, as a gate."""
+    if isinstance(operation, Barrier | Delay):
+        return QuantumCircuit(operation.num_qubits, name=operation.name).to_gate()
+    if operation.definition is None or operation.num_clbits:
+        raise NotSupported(
+            f"expected an operation made of gates to invert or to raise to a power, got {operation.name!r}; append it "
+            "without the modifier."
+        )
+    circuit = operation.definition.copy_empty_like()
+    for item in operation.definition:
+        inner = item.operation
+        plain = isinstance(inner, Instruction) and not isinstance(inner, Gate)
+        circuit.append(_as_gate(inner) if plain else inner, item.qubits)
+    return circuit.to_gate()
+
+
 def _by_its_gates(operation: Any) -> Any:
     """Return an operation in which gates by definition stand for those whose own inverse is another one."""
+    if operation.name == "WeightedSum":
+        return sum_gates(operation).to_gate()
     if isinstance(operation, _BY_DEFINITION):
         return operation.definition.to_gate()
     if isinstance(operation, AnnotatedOperation):

@@ -11,8 +11,19 @@ from itertools import chain
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
-from qiskit.circuit import Barrier, CircuitInstruction, Clbit, ControlFlowOp, Measure, QuantumCircuit, Qubit
-from qiskit.circuit.library import UnitaryGate
+from qiskit.circuit import (
+    Barrier,
+    CircuitInstruction,
+    Clbit,
+    ControlFlowOp,
+    Measure,
+    Operation,
+    QuantumCircuit,
+    Qubit,
+    Reset,
+    Store,
+)
+from qiskit.circuit.library import Initialize, UnitaryGate
 
 from qsim_ex import CircuitBuilder
 from qsim_ex.errors import InvalidInput, NotSupported
@@ -112,6 +123,19 @@ def _matrices_of(columns: Columns | NativeColumns) -> dict[int, UnitaryMatrix]:
                 matrices[place] = operation.params[0]
     found = unitary_matrices(list(matrices.values())) if len(matrices) > 1 else []
     return {place: matrix for place, matrix in zip(matrices, found, strict=False) if matrix is not None}
+
+
+_UNCONTROLLED = (Measure, Reset, Initialize, Store, ControlFlowOp)
+"""What has no controls: it measures, resets, or depends on classical bits."""
+
+
+def only_gates(operation: Operation) -> None:
+    """Raise `NotSupported` for an operation that cannot be controlled."""
+    if isinstance(operation, _UNCONTROLLED):
+        raise NotSupported(
+            f"expected gates alone in a controlled operation, got {operation.name!r}; append it beside the controlled "
+            "operation."
+        )
 
 
 class Walk:
@@ -227,6 +251,8 @@ class Walk:
             return None
         operation = instruction.operation
         bits = tuple([self._clbit_of[bit] for bit in instruction.clbits])
+        if self._controls.wires:
+            only_gates(operation)
         if isinstance(operation, Measure) and (self._noise is None or self._to.only_misread(on, bits[0], self._noise)):
             self._measured_into(on[0], bits[0])
             return None
