@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from qiskit.circuit import QuantumCircuit
+from qiskit.circuit import Parameter, QuantumCircuit
 from qiskit.primitives.containers.bindings_array import BindingsArray
 
 from qsim_ex import BatchResult, Circuit, Options
@@ -87,7 +87,7 @@ def _check_values(circuit: QuantumCircuit, values: object, where: str) -> None:
 
 
 def _names(key: Any) -> Sequence[Any]:
-    return [key] if isinstance(key, str) or hasattr(key, "name") else list(key)
+    return [key] if isinstance(key, str | Parameter) else list(key)
 
 
 def translate_pub(circuit: QuantumCircuit, values: BindingsArray, noise: Noise | None) -> list[BindingGroup]:

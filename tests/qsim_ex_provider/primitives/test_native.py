@@ -472,3 +472,19 @@ def test_an_observable_that_was_changed_is_read_again() -> None:
     observable.paulis.z = [[True]]
     observable.paulis.x = [[False]]
     assert value() == pytest.approx(0.0)
+
+
+@pytest.mark.parametrize("alone", [False, True])
+def test_values_by_vector(alone: bool) -> None:
+    """A vector of parameters names its elements' values in both primitives, beside other parameters or alone."""
+    circuit = QuantumCircuit(3)
+    for qubit in (2, 0, 1):
+        circuit.ry(ANGLES[qubit], qubit)
+    values: dict[Any, Any] = {ANGLES: [0.0, np.pi, 0.0]}
+    if not alone:
+        circuit.x(0)
+        circuit.rx(A, 0)
+        values[A] = np.pi
+    assert EstimatorV2(device="cpu").run([(circuit, "IZI", values)]).result()[0].data.evs == pytest.approx(-1)
+    circuit.measure_all()
+    assert SamplerV2(device="cpu").run([(circuit, values)], shots=5).result()[0].data.meas.get_counts() == {"010": 5}
