@@ -10,6 +10,9 @@ import numpy as np
 import pytest
 from support.planted import Fault, check_found, instead, method, on_the_cpu
 
+from qsim_ex import CircuitBuilder
+from qsim_ex.circuit import blocks
+from qsim_ex.circuit.ops import Conditional, Op
 from qsim_ex.comm import reach
 from qsim_ex.devices.cpu import device, sums
 from qsim_ex.devices.cpu.device import CpuDevice
@@ -168,6 +171,24 @@ def exchanged_halves(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(Halves, "write", wrong)
 
 
+def loops_that_end(patch: pytest.MonkeyPatch) -> None:
+    """What goes on with the next round of a loop leaves it."""
+    method(patch, CircuitBuilder, "next_round", lambda right, self: self.leave())  # noqa: ARG005
+
+
+def constant_conditions(patch: pytest.MonkeyPatch) -> None:
+    """A gate under a condition on no bit stays under it."""
+
+    def wrong(condition: Any, *given: Any) -> Any:
+        found = right(condition, *given)
+        if condition.clbits or found is None:
+            return found
+        return [Conditional(one, (), (0,)) if isinstance(one, Op) else one for one in found]
+
+    right = blocks._flat
+    patch.setattr(blocks, "_flat", wrong)
+
+
 FAULTS = [
     Fault("signs of strings", unsigned_strings, ("state", "values"), seed=21),
     Fault("a unit that is not added", lost_unit, ("state",), seed=1401),
@@ -179,6 +200,8 @@ FAULTS = [
     Fault("a window more", one_slot_more, ("rehearsed",)),
     Fault("signs of the Clifford operator", forgotten_signs, ("form",)),
     Fault("a sign behind S", unsigned_phases, ("qiskit-bases",), "qiskit"),
+    Fault("loops that end", loops_that_end, ("qiskit-loops",), "qiskit", seed=293),
+    Fault("conditions on no bit", constant_conditions, ("qiskit-loops",), "qiskit", seed=64),
     Fault("Pauli gates in every shot", unconditional_paulis, ("stabilizer",), "stim"),
     Fault("batches without noise", quiet_batches, ("stabilizer",), "stim", seed=1180),
     Fault("a number that is used up", a_number_again, ("density",), seed=3099),

@@ -43,6 +43,7 @@ def names() -> dict[str, Any]:
         "lib": lib,
         "qi": qi,
         "expr": expr,
+        "Parameter": Parameter,
         "types": types,
         "v_loop": lambda: Parameter("turn"),
         "save": save_statevector,
@@ -207,7 +208,7 @@ def check_shots(case: Case) -> str | None:
     expected = compare.rounded(expected, case.options)
     return compare.samples(
         f"counts of the {case.ask['entry']}",
-        lambda shots, seed: _counts(case, circuit, model, shots, seed),
+        lambda shots, seed: counts_of(case, circuit, model, shots, seed),
         expected,
         case.bits,
         case.ask["seed"],
@@ -215,7 +216,8 @@ def check_shots(case: Case) -> str | None:
     )
 
 
-def _counts(case: Case, circuit: QuantumCircuit, model: Any, shots: int, seed: int) -> dict[int, int]:
+def counts_of(case: Case, circuit: QuantumCircuit, model: Any, shots: int, seed: int) -> dict[int, int]:
+    """Counts of a circuit by the entry of a case, by the value of its classical bits."""
     from qsim_ex_provider import QsimExBackend, SamplerV2
 
     noise = {} if model is None else {"noise_model": model}
