@@ -50,7 +50,7 @@ DRAWN: Mapping[str, tuple[int, ...]] = {
     "piece_entries": (0, 10),
     "look_entries": (0, 20),
     "act_entries": (4, 40),
-    "all_entries": (0, 30),
+    "all_entries": (0, 1),
     "part_entries": (0, 5, 30),
     "conditions_of_turns": (0, 1, 2),
     "written_products": (0, 1, 4),

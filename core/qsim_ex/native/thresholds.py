@@ -85,7 +85,7 @@ class Native:
     many_pieces: how many pieces for each thing that is left are so many that more entries are looked at.
     evaluated_entries: for each piece in all; first_entries: from a piece on; piece_entries: more for each that fits.
     look_entries: before what all is is looked at half as often as pieces act; act_entries: for one piece; all_entries:
-        for what all is; part_entries: for a sum, or a number of products, that may be left.
+        for each piece, for what all is; part_entries: for a sum, or a number of products, that may be left.
     conditions_of_turns: the most conditions under which turns of a wire wait, 5 or fewer. written_products: the most
         products of what is written; phase_products: of which a phase of a function is made.
     """
@@ -149,7 +149,7 @@ class Native:
     piece_entries: int = 600
     look_entries: int = 1000
     act_entries: int = 4096
-    all_entries: int = 1500
+    all_entries: int = 8
     part_entries: int = 300
     conditions_of_turns: int = 5
     written_products: int = 48

@@ -11,7 +11,7 @@ namespace qx::form {
 namespace {
 
 constexpr double pi = std::numbers::pi, rounding = 1e-12;
-constexpr std::size_t steps_for_piece = 8;  // for what all is, beside those at first
+constexpr std::size_t pieces_at_first = 188;  // as for so many more is what all is looked at
 // So many times as many where so few things are left to be written, and where many pieces for each of these have acted.
 constexpr std::size_t few = 2, steps_for_few = 10, steps_of_many = 100;
 
@@ -204,7 +204,7 @@ std::optional<std::vector<BitStep>> Evaluation::steps(std::size_t most) const {
 std::optional<InAll> Evaluation::in_all(std::size_t most) const {
     const auto differ = [&](const Wire& own) { return !own.conditions.empty(); };
     const std::size_t more = fewest() > few ? 1 : have_many_acted() ? steps_of_many : steps_for_few;
-    diagrams_->allow((static_cast<std::size_t>(thresholds.all_entries) + steps_for_piece * pieces_) * more);
+    diagrams_->allow(static_cast<std::size_t>(thresholds.all_entries) * (pieces_at_first + pieces_) * more);
     std::optional<InAll> out;
     if (with_frames_ == known_ || std::none_of(wires_.begin(), wires_.end(), differ)) {
         out = pieces(most);
