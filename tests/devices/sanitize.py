@@ -46,7 +46,7 @@ from qsim_ex.steps.step import BasisPermutation, DenseMatrix, InitialAmplitudes,
 
 PLAIN = PlainDevice()
 ANY, TURNS, USUAL = ("mix", "diagonal", "permute"), ("pair", "turn", "diagonal"), ("usual", "usual", "diagonal")
-CHOSEN = ("chosen", "chosen", "controlled", "diagonal")
+CHOSEN = ("chosen", "selected", "controlled", "diagonal")
 WITH_CX = ("cx", "cx", "mix", "diagonal", "exchange")
 
 

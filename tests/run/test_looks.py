@@ -42,7 +42,7 @@ PATIENCE = 60
 def test_short_runs_are_compared_once_all_have_taken_as_long(hold: Hold) -> None:
     """A run that is too short for a look within it runs as it came until all runs pay for comparing all manners."""
     hold(planned_microseconds=1)
-    made = transpiled(FAMILIES["surface_code"](27), 27, ("rx", "ry", "rz", "rzz"), 1)
+    made = transpiled(FAMILIES["surface_code"](26), 26, ("rx", "ry", "rz", "rzz"), 1)
     one = OfHypotheticalGpu(made, threads=1, compile="never")
     milliseconds = 1e3 * one.seconds(None)
     assert 0.5 < milliseconds < 2

@@ -150,6 +150,8 @@ DRAWN: Mapping[str, tuple[int, ...]] = {
     "past_caches": (1, 100),
     "scale_left": (0, 1),
     "unmixed_tile": (0, 3, 20),
+    "code_kilobytes": (1, 5, 20),
+    "code_bits": (0, 4),
     "turned_bits": (0, 40),
     "window": (1, 3, 10),
     "looked_at": (0, 1, 4),

@@ -20,6 +20,43 @@ long work(Interned::Bytes entries) {
     return sum;
 }
 
+// The narrowest class that holds entries of two.
+char joined(char a, char b) {
+    const bool imaginary = a == imag || b == imag, other = a != b && a != zero && b != zero;
+    if (a == b) return a;
+    if (a == complex_ || b == complex_ || (imaginary && other)) return complex_;
+    return imaginary ? imag : real;
+}
+
+bool is_identity(Interned::Bytes matrix, std::size_t size) {
+    for (std::size_t k = 0; k < matrix.size(); ++k)
+        if (matrix[k] != (k % (size + 1) ? zero : one)) return false;
+    return true;
+}
+
+// Returns the multiply-adds of all rows where `looked_up` says which matrix acts.
+long work_of_chosen(Interned::Bytes of, int size, Index looked_up) {
+    const std::size_t rows = static_cast<std::size_t>(size), area = rows * rows;
+    auto matrix = [&](Index number) { return of.substr(number * area, area); };
+    long total = 0;
+    for (Index first = 0; first < of.size() / area; ++first) {
+        if (first & looked_up) continue;
+        std::vector<char> every;
+        for (Index others = looked_up;; others = (others - 1) & looked_up) {
+            const Interned::Bytes one_of_them = matrix(first | others);
+            if (every.empty() && !is_identity(one_of_them, rows)) every.assign(one_of_them.begin(), one_of_them.end());
+            else if (!is_identity(one_of_them, rows))
+                for (std::size_t k = 0; k < area; ++k) every[k] = joined(every[k], one_of_them[k]);
+            if (!others) break;
+        }
+        for (std::size_t row = 0; row < every.size(); row += rows)
+            total += row_work({every.data() + row, rows}) << std::popcount(looked_up);
+    }
+    return total;
+}
+
+constexpr int most_size_bits = 8;  // of the sizes of matrices in `key`
+
 std::uint64_t key(Index pattern, int size) {
     return static_cast<std::uint64_t>(pattern) << 32 | static_cast<unsigned>(size);
 }
@@ -105,11 +142,11 @@ Index Patterns::without_eighths(Index pattern) {
     return known = known_.of({out.data(), out.size()});
 }
 
-double Patterns::mix_work(Index pattern, int size, bool in_vectors) {
-    Index& known = (in_vectors ? vector_works_ : works_)[key(pattern, size)];
+double Patterns::mix_work(Index pattern, int size, bool in_vectors, Index looked_up) {
+    Index& known = (in_vectors ? vector_works_ : works_)[key(pattern, size | static_cast<int>(looked_up) << most_size_bits)];
     if (known == Memo::none) {
         const Interned::Bytes of = known_[pattern];
-        const long total = work_of_rows(of, size, in_vectors);
+        const long total = looked_up ? work_of_chosen(of, size, looked_up) : work_of_rows(of, size, in_vectors);
         known = static_cast<Index>(work_.size());
         work_.push_back(static_cast<double>(total * size) / static_cast<double>(of.size()));
     }

@@ -56,10 +56,11 @@ class Patterns {
     Index plain(Index pattern);
     // The pattern with classes for eighth turns; other numbers stay known.
     Index without_eighths(Index pattern);
-    // Multiply-adds per amplitude of a matrix [blocks, size, size]; in_vectors: as CPUs multiply it, see `work_of_rows`.
-    double mix_work(Index pattern, int size, bool in_vectors);
-    // Multiply-adds per amplitude of a table of phases; a factor of 1 costs nothing. Of factors that differ in the reads of
-    // `looked_up` alone nobody knows which are 1, and all are of one class.
+    // Multiply-adds per amplitude of a matrix [blocks, size, size]; in_vectors: as CPUs multiply it, see `work_of_rows`. Of
+    // matrices that differ in the reads of `looked_up` alone nobody knows which one acts: all but the identity have entries
+    // of one class.
+    double mix_work(Index pattern, int size, bool in_vectors, Index looked_up = 0);
+    // Multiply-adds per amplitude of a table of phases; a factor of 1 costs nothing. looked_up: as in `mix_work`.
     double diagonal_work(Index pattern, Index looked_up);
     // Where each value moves to, if there is one matrix [size, size] of zeros and ones that is a permutation; else empty.
     const std::vector<Index>& permutation(Index pattern, int size);

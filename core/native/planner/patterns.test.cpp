@@ -101,6 +101,19 @@ TEST_CASE("a matrix of few entries costs less, and a row with one ±1 nothing") 
                                  complex_, complex_, complex_, zero,     zero, zero, real, real};
     CHECK(work(most, 4) == (2 + 4 + 0 + 12 + 4) / 4.0);
     CHECK(patterns.mix_work(patterns.of({most.data(), 16}), 4, true) == 16);
+    auto chosen = [&](std::vector<char> of, Index looked_up) {
+        return patterns.mix_work(patterns.of({of.data(), of.size()}), 2, false, looked_up);
+    };
+    const std::vector<char> some{one,  zero, zero, one,  real, zero, zero, real,    // the identity, or phases
+                                 one,  zero, zero, one,  zero, one,  one,  zero,    // or X
+                                 real, real, real, real, zero, imag, imag, zero};
+    const std::vector<char> half(some.begin(), some.begin() + 8), x(some.begin() + 8, some.begin() + 16);
+    CHECK(chosen(half, 0) == 1);
+    CHECK(chosen(half, 1) == 2);
+    CHECK(chosen(x, 1) == 0);
+    CHECK(chosen({some.begin() + 16, some.end()}, 1) == 6);  // real on the diagonal, complex beside it
+    CHECK(chosen({some.begin(), some.begin() + 16}, 1) == 1);
+    CHECK(chosen({some.begin(), some.begin() + 16}, 2) == 2);  // phases or X are four real numbers
     auto phases = [&](std::vector<char> of, Index looked_up) {
         return patterns.diagonal_work(patterns.of({of.data(), of.size()}), looked_up);
     };

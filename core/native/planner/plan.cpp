@@ -17,6 +17,7 @@
 #include "planner/blocks/turned.hpp"
 #include "planner/encode/writer.hpp"
 #include "planner/rewrite/rotate.hpp"
+#include "planner/tiles/long_sweeps.hpp"
 #include "thresholds/table.hpp"
 
 namespace qx::plan {
@@ -186,6 +187,7 @@ void Planner::try_linear() {
         start = linear_->candidate.start;
         end = moved({linear_->candidate.end.address, linear_->candidate.end.flip ^ linear_->flip()}, found->at);
         made_.reset(), candidates_.reset(), candidate_.reset();
+        cut_long_sweeps(steps, num_bits_, shape_.with(lows), *context);
         state_ = State::done;
     }
     linear_.reset();
@@ -215,6 +217,7 @@ void Planner::finish() {
     steps = std::move(made_->steps);
     reordered = made_->reordered, floats = made_->floats, lows = made_->lows;
     made_.reset(), candidates_.reset(), linear_.reset(), candidate_.reset();
+    cut_long_sweeps(steps, num_bits_, shape_.with(lows), *context);
     state_ = std::isfinite(most_) && time() >= most_ ? State::longer : State::done;
 }
 
@@ -248,9 +251,11 @@ void Planner::take(StageAttempt& made) {
     if (on_levels_->place) start = moved(start, made.positions.starts());
     end = moved(end, homes);
     context = std::move(made.candidate.context), program_ = std::move(made.candidate.program), steps = std::move(made.steps);
+    const std::vector<std::size_t> ends = cut_long_sweeps(steps, on_levels_->levels.local, shape_, *context);
     for (const StageRow& stage : made.stages) {
         const Motion& motion = stage.motion;
-        stages.insert(stages.end(), {static_cast<Int>(stage.end), static_cast<Int>(stage.fresh), motion.kind,
+        const std::size_t end = ends.empty() || !stage.end ? stage.end : ends[stage.end - 1];
+        stages.insert(stages.end(), {static_cast<Int>(end), static_cast<Int>(stage.fresh), motion.kind,
                                      static_cast<Int>(motion.swaps.size())});
         for (auto [one, other] : motion.swaps) stages.push_back(one), stages.push_back(other);
         stages.push_back(static_cast<Int>(motion.bits.size()));

@@ -168,7 +168,3 @@ long work_of_rows(Interned::Bytes pattern, int size, bool in_vectors) {
 }
 
 }  // namespace qx::plan
-
-QX_EXPORT(matrix_work, (const char* classes, qx::Int entries, qx::Int size)) {
-    return qx::plan::work_of_rows({classes, static_cast<std::size_t>(entries)}, static_cast<int>(size), false);
-}

@@ -68,7 +68,7 @@ class Threshold {
     row(compared_pieces) row(compared_bits) row(frame_conditions) row(scheduled_pieces) row(staged_bits) \
     row(divided_pieces) row(divided_work) row(parity_candidates) row(spared_from) row(alike_bits) row(summed_entries) row(blocks_at_once) \
     row(sweeps_at_once) row(chunk_work) row(chunk_amplitudes) row(chunk_bytes) row(distinct_rows) row(coefficients_at_once) \
-    row(written_bytes) row(slice_microseconds) row(past_caches) row(scale_left) row(unmixed_tile) row(turned_bits) row(layer_strings) row(layers_asked) \
+    row(written_bytes) row(slice_microseconds) row(past_caches) row(scale_left) row(unmixed_tile) row(code_kilobytes) row(code_bits) row(turned_bits) row(layer_strings) row(layers_asked) \
     row(layers_looked_at) row(items_moved) row(selectors) row(rotations_ahead) \
     row(rotations_looked_at) row(change_microseconds) row(clustered_percent) \
     row(clustered_entries) row(block_pieces) row(pieces_of_three) row(pieces_of_phase) \

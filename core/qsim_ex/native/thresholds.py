@@ -56,6 +56,8 @@ class Native:
         or smaller until then.
     unmixed_tile: the fewest index bits of a tile without those that nothing mixes (`steps.unmixed`): with 9 each thread
         of a warp has 2^4 amplitudes.
+    code_kilobytes: the most machine code of a GPU's kernel for a sweep, roughly: what takes more becomes several
+        sweeps. code_bits: log2 of the amplitudes of a sweep from which on that is done.
     turned_bits: log2 of the amplitudes of a thread from which on dense blocks of a state alone are taken apart; see
         core/native/planner/blocks/turned.hpp.
 
@@ -125,6 +127,8 @@ class Native:
     past_caches: int = 0
     scale_left: int = 60
     unmixed_tile: int = 9
+    code_kilobytes: int = 144
+    code_bits: int = 22
     turned_bits: int = 17
     layer_strings: int = 32
     layers_asked: int = 8

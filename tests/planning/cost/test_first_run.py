@@ -14,11 +14,11 @@ from qsim_ex.circuit.ops import mask_of
 from qsim_ex.devices.gpu.shape import shape_of
 from qsim_ex.planning.cost.first_run import first_run, interpreted_longer
 from qsim_ex.planning.cost.rates import H200, Rates
-from qsim_ex.planning.cost.step_cost import REGISTER_BLOCK, interpreted_work, item_work
+from qsim_ex.planning.cost.step_cost import REGISTER_BLOCK, interpreted_work, sweep_work
 from qsim_ex.planning.cost.summary import summary
 from qsim_ex.planning.planner import make_plan
 from qsim_ex.precision import DOUBLE, SINGLE
-from qsim_ex.steps import Layout, Mix, Sweep
+from qsim_ex.steps import Layout, Mix
 from qsim_ex.steps.compiled import arrays_of
 from qsim_ex.steps.plan_arrays import DIAGONAL, ITEM_KIND, ITEM_READS, MIX, PERMUTE
 
@@ -41,11 +41,6 @@ def told(options: Options, wires: int = 28) -> str:
     return str(Simulator(options).explain(ladder(wires))).splitlines()[-1]
 
 
-def arithmetic(sweep: Sweep) -> float:
-    """The multiply-adds per amplitude of the items of a sweep."""
-    return sum(item_work(item, mask_of(block.registers)) for block in sweep.register_blocks for item in block.items)
-
-
 def test_a_first_run_takes_longer_than_later_ones() -> None:
     """A first run takes the host's time, and sweeps by the interpreter take longer than kernels of their own."""
     (plan,) = Simulator(GPU).plans(ladder(28))
@@ -56,7 +51,8 @@ def test_a_first_run_takes_longer_than_later_ones() -> None:
     assert first.work > summary(plan, SINGLE).seconds
     assert first_run(plan, DOUBLE).work > first.work
     for sweep in plan.sweeps:
-        assert interpreted_work(sweep) >= arithmetic(sweep) + REGISTER_BLOCK * len(sweep.register_blocks)
+        arithmetic, _ = sweep_work(sweep, plan.shape)
+        assert interpreted_work(sweep) >= arithmetic + REGISTER_BLOCK * len(sweep.register_blocks)
 
 
 def test_what_an_interpreter_adds_is_that_of_all_sweeps() -> None:
@@ -70,7 +66,7 @@ def test_what_an_interpreter_adds_is_that_of_all_sweeps() -> None:
     expected = 0.0
     for sweep in plan.sweeps:
         after = 2.0 ** (20 - (sweep.fresh & ~mask_of(sweep.tile)).bit_count())
-        expected += (interpreted_work(sweep) - arithmetic(sweep)) * after / H200.interpreted
+        expected += (interpreted_work(sweep) - sweep_work(sweep, plan.shape)[0]) * after / H200.interpreted
     arrays = arrays_of(plan.steps)
     assert arrays is not None
     assert {MIX, DIAGONAL, PERMUTE} <= {*arrays.items[:, ITEM_KIND].tolist()}

@@ -34,6 +34,10 @@ PAIR = pattern("r00i0ri00ir0i00r")
 """Of RXX, RYY and their products."""
 
 
+GPU = replace(shape_of(SINGLE), exchanged=0.0)
+"""A GPU whose exchanges between register blocks take no time."""
+
+
 def of(count: int, pair: Mix) -> Sweep:
     """Return a sweep of one item, many times."""
     return Sweep((0, 1, 2, 3), (RegisterBlock((0, 1), (pair,) * count),), 0, 0)
@@ -41,7 +45,7 @@ def of(count: int, pair: Mix) -> Sweep:
 
 def longer(sweep: Sweep) -> float:
     """Return as how many times its arithmetic a sweep counts, without the exchange between its register blocks."""
-    arithmetic, counted = sweep_work(sweep, replace(shape_of(SINGLE), exchanged=0.0))
+    arithmetic, counted = sweep_work(sweep, GPU)
     return counted / arithmetic
 
 
@@ -55,7 +59,28 @@ def test_only_many_pairs_crowd_a_kernel() -> None:
     single = Mix((0,), (), ALWAYS, pattern("rrrr"), Slot(0, 4))
     chosen = Mix((0, 1), (0b100,), ALWAYS, PAIR * 2, Slot(0, 16))
     under_a_condition = Mix((0, 1), (), When(0b100, 0b100), PAIR, Slot(0, 8))
-    assert [longer(of(60, item)) for item in (single, chosen, under_a_condition)] == [1, 1, 1]
+    assert [longer(of(60, item)) for item in (single, under_a_condition)] == [1, 1]
+    assert longer(of(60, chosen)) == longer(of(20, chosen))
+
+
+def test_threads_of_a_tile_compute_what_one_of_them_needs() -> None:
+    """A condition spares a GPU what registers, or bits outside of a tile, leave out of its arithmetic, and no more."""
+
+    def work(mask: int, reads: tuple[int, ...] = (), entries: str = "rrrr") -> tuple[float, float]:
+        return sweep_work(of(1, Mix((0,), reads, When(mask, mask), pattern(entries), Slot(0, 4))), GPU)
+
+    whole, _ = work(0)
+    assert work(0b10)[0] == work(1 << 9)[0] == whole / 2
+    assert work(0b100) == work(0)
+    assert work(0b100 | 1 << 9) == work(1 << 9)
+    identity = "1001"
+    assert work(0, (0b10,), identity + "rrrr")[0] == whole / 2
+    assert work(0, (0b100,), identity + "rrrr")[0] == whole
+    assert work(0, (0b100, 0b10), identity + "rrrr" + identity * 2)[0] == whole / 2
+    assert work(0, (0b100, 0b10), identity + "rrrr" + identity + "r00r")[0] == (whole + 2) / 2
+    looked_up, counted = work(0, (0b100,), identity + "rrrr")
+    exchanged, counted_exchange = work(0, (0b100,), identity + "0110")
+    assert (exchanged, counted_exchange < counted - looked_up) == (0, True)
 
 
 def test_unmixed_bits_cost_a_gpu_no_arithmetic() -> None:

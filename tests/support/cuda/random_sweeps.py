@@ -91,6 +91,9 @@ def random_item(rng, kind, near, num_bits, high_bits, numbers):
     if kind == "chosen" and len(near) > 1:
         chosen_pair(rng, near, everything, numbers)
         return
+    if kind == "selected":
+        selected(rng, mixed[:2], [bit for bit in everything if bit not in mixed[:2]], numbers)
+        return
     if kind == "controlled":
         controlled(rng, mixed[0], [bit for bit in everything if bit != mixed[0]], numbers)
         return
@@ -171,8 +174,31 @@ def controlled(rng, bit, allowed, numbers):
     """Append a matrix on one bit under a condition on others, if there are any."""
     mask = random_mask(rng, allowed, 3) if allowed else 0
     when = When(mask, mask & int(rng.integers(0, 1 << 62)))
-    pattern, values = random_entries(rng, 4, (5,), 0.7)
+    kinds = [(5, 5, 5, 5), (3, 3, 3, 3), (3, 4, 4, 3), (1, 0, 0, 5), (0, 4, 4, 0)][int(rng.integers(5))]
+    found = [random_entries(rng, 1, (kind,), 0.7) for kind in kinds]
+    pattern, values = bytes(kinds), [value for _, (value,) in found]
     numbers.add(lambda slot: Mix((bit,), (), when, pattern, slot, "controlled"), pattern, (), values)
+
+
+def selected(rng, bits, allowed, numbers):
+    """Append a matrix that up to six parities select, the identity mostly, and else one of few entries, or of any."""
+    reads = tuple(random_mask(rng, allowed, 1 if rng.random() < 0.8 else 3) for _ in range(int(rng.integers(1, 7))))
+    size, share = 1 << len(bits), rng.choice([0.1, 0.4, 0.9])
+    pattern, values = b"", []
+    for _ in range(1 << len(reads)):
+        kinds, entries = np.eye(size, dtype=int), np.eye(size, dtype=complex)
+        if rng.random() < share:
+            order = rng.permutation(size)
+            kinds, entries = kinds[order], entries[order] * rng.choice([1, -1])
+            kinds[entries == -1] = 2
+            if rng.random() < 0.5:
+                kinds[kinds > 0] = kind = int(rng.choice([3, 4, 5]))
+                entries[kinds > 0] = random_entries(rng, size, (kind,), 0.7)[1]
+        pattern += bytes(kinds.ravel().tolist())
+        values += entries.ravel().tolist()
+    when = random_mask(rng, allowed, 2) if rng.random() < 0.3 else 0
+    condition = When(when, when & int(rng.integers(0, 1 << 62)))
+    numbers.add(lambda slot: Mix(tuple(bits), reads, condition, pattern, slot, "selected"), pattern, reads, values)
 
 
 def exchange(rng, bit, allowed, numbers):

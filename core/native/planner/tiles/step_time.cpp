@@ -32,18 +32,27 @@ bool is_pair(const Item& item, PlanContext& context) {
            context.patterns[static_cast<Index>(item.pattern)] == Interned::Bytes(pair, sizeof pair);
 }
 
-// The multiply-adds of an item's numbers. registers: the bits that tell a thread which entry it looks up.
-double arithmetic(const Item& item, Mask registers, const Shape& shape, PlanContext& context) {
+// As how many multiply-adds for each amplitude it counts that threads look up the numbers of a matrix that they select.
+// (H200, 265 sweeps.) One that exchanges amplitudes, or does not, counts as a permutation.
+constexpr double looked_up_numbers = 3.5;
+
+// The multiply-adds of an item's numbers. registers: the bits that tell a thread which entry it looks up. when: the bits of
+// its condition that leave amplitudes out.
+double arithmetic(const Item& item, Mask registers, Mask when, const Shape& shape, PlanContext& context) {
     if (is(item, Kind::permute)) return 0;
-    const double share = halved(static_cast<Mask>(item.when_mask));
+    const double share = halved(when);
+    const Mask* reads = context.words.data() + item.words + 2 * item.num_bits;
+    const Index looked_up = shape.in_vectors() ? 0 : elsewhere(reads, static_cast<int>(item.num_reads), registers);
     const Index pattern = static_cast<Index>(item.pattern);
-    if (is(item, Kind::diagonal)) {
-        const Mask* reads = context.words.data() + item.words;
-        const Index looked_up = shape.in_vectors() ? 0 : elsewhere(reads, static_cast<int>(item.num_reads), registers);
-        return context.patterns.diagonal_work(pattern, looked_up) * share;
-    }
-    const double work = context.patterns.mix_work(pattern, 1 << item.num_bits, shape.in_vectors()) * share;
+    if (is(item, Kind::diagonal)) return context.patterns.diagonal_work(pattern, looked_up) * share;
+    const double work = context.patterns.mix_work(pattern, 1 << item.num_bits, shape.in_vectors(), looked_up) * share;
     return shape.has_blocks && item.num_bits == matrix_bits && !item.num_reads ? std::min(work, shape.block) : work;
+}
+
+// Whether threads select the matrix of an item.
+bool is_selected(const Item& item, Mask registers, const PlanContext& context) {
+    const Mask* reads = context.words.data() + item.words + 2 * item.num_bits;
+    return is(item, Kind::mix) && elsewhere(reads, static_cast<int>(item.num_reads), registers);
 }
 
 // Whether a permutation is a CX of bits in the number of a row, which moves nothing where a tile is whole in a cache.
@@ -89,23 +98,33 @@ class VectorWork {
 SweepWork sweep_work(const Step& sweep, const StepArrays& steps, PlanContext& context, const Shape& shape) {
     SweepWork out;
     VectorWork vectors(shape, context);
-    double permuted = 0;
+    double permuted = 0, selected = 0;
     int pairs = 0;
     for (Int k = sweep.begin; k < sweep.end; ++k) {
         const RegisterBlock& block = steps.register_blocks[static_cast<std::size_t>(k)];
         for (Int at = block.begin; at < block.end; ++at) {
             const Item& item = steps.items[static_cast<std::size_t>(at)];
-            const double work = arithmetic(item, static_cast<Mask>(block.registers), shape, context);
+            const Mask registers = static_cast<Mask>(block.registers);
+            // Where threads of a tile differ a condition spares nothing: a warp computes what any of its threads needs.
+            const Mask parted = shape.in_vectors() ? 0 : static_cast<Mask>(sweep.tile) & ~registers;
+            const Mask when = static_cast<Mask>(item.when_mask) & ~parted;
+            const double work = arithmetic(item, registers, when, shape, context);
+            if (is_selected(item, registers, context))
+                selected += halved(when) * (work > 0 ? looked_up_numbers : shape.permute);
             out.arithmetic += work;
             if (shape.in_vectors()) out.counted += vectors.of(item, work);
             else pairs += is_pair(item, context);
             permuted += is(item, Kind::permute) ? shape.permute : 0;
         }
     }
-    if (!shape.in_vectors()) out.counted = out.arithmetic * (1 + crowded * std::max(0, pairs - crowd));
+    if (!shape.in_vectors()) out.counted = out.arithmetic * (1 + crowded * std::max(0, pairs - crowd)) + selected;
     out.counted += permuted + shape.exchanged * static_cast<double>(sweep.end - sweep.begin);
     out.counted += sweep.num_bits ? shape.transposed : 0;
     return out;
+}
+
+double work_of_code(const Item& item, Mask registers, const Shape& shape, PlanContext& context) {
+    return arithmetic(item, registers, static_cast<Mask>(item.when_mask) & registers, shape, context);
 }
 
 double time_of(const StepArrays& steps, const Step& step, int num_bits, const Shape& shape, PlanContext& context) {

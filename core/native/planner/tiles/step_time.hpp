@@ -13,6 +13,10 @@ struct SweepWork {
 
 SweepWork sweep_work(const Step& sweep, const StepArrays& steps, PlanContext& context, const Shape& shape);
 
+// Returns the multiply-adds of an item's numbers for each amplitude of a thread, whatever other bits than `registers` say:
+// that many stand in the code of a kernel.
+double work_of_code(const Item& item, Mask registers, const Shape& shape, PlanContext& context);
+
 // Returns the time of one of some steps, or of all, in passes over a full state.
 double time_of(const StepArrays& steps, const Step& step, int num_bits, const Shape& shape, PlanContext& context);
 double time_of(const StepArrays& steps, int num_bits, const Shape& shape, PlanContext& context);

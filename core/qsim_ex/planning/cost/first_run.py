@@ -6,13 +6,12 @@ Later runs have kernels of their own, which are compiled in the background, and 
 from __future__ import annotations
 
 import ctypes
-import struct
 from typing import NamedTuple
 
 from qsim_ex.native.library import function
 from qsim_ex.planning.cost.rates import H200, Rates
 from qsim_ex.planning.cost.stage_cost import seconds, seconds_beside_copies, stage_costs
-from qsim_ex.planning.cost.step_cost import CONDITION, PERMUTE, PHASE, READING, REGISTER_BLOCK, TABLE
+from qsim_ex.planning.cost.step_cost import INTERPRETED
 from qsim_ex.precision import Precision
 from qsim_ex.steps.plan import Plan
 from qsim_ex.steps.plan_arrays import PlanArrays
@@ -61,9 +60,5 @@ def interpreted_longer(arrays: PlanArrays, num_bits: int, rates: Rates) -> float
     objects of a plan's arrays.
     """
     longer = ctypes.c_double()
-    function("plan_interpreted")(arrays.handle, _EXTRA, ctypes.byref(longer))
+    function("plan_interpreted")(arrays.handle, INTERPRETED, ctypes.byref(longer))
     return longer.value * 2.0**num_bits / rates.interpreted
-
-
-_EXTRA = struct.pack("6d", REGISTER_BLOCK, TABLE, PHASE, PERMUTE, READING, CONDITION)
-"""What counts beside arithmetic, in the order of core/native/planner/tiles/interpreted.cpp."""

@@ -10,18 +10,13 @@ from typing import assert_never
 
 from qsim_ex.circuit.ops import mask_of
 from qsim_ex.native.library import function
-from qsim_ex.planning.cost.pattern_work import diagonal_work, mix_work
 from qsim_ex.precision import Precision
 from qsim_ex.steps.compiled import native_of
-from qsim_ex.steps.layout import BLOCK_BITS, Shape
+from qsim_ex.steps.layout import Shape
 from qsim_ex.steps.step import (
     BasisPermutation,
     DenseMatrix,
-    Diagonal,
     InitialAmplitudes,
-    Item,
-    Mix,
-    Permute,
     Step,
     Sweep,
     ZeroFill,
@@ -31,11 +26,14 @@ from qsim_ex.steps.unmixed import count_unmixed
 DENSE_BLOCK = 0.72
 """The interpreter's cost of a matrix on tensor cores, as a share of `Shape.block`, besides its register block."""
 
-REGISTER_BLOCK, TABLE, PHASE, PERMUTE, READING, CONDITION = 13.0, 10.0, 2.5, 4.0, 8.0, 2.5
+REGISTER_BLOCK, TABLE, PHASE, PERMUTE, READING, CONDITION = 18.0, 10.0, 5.5, 3.7, 7.0, 9.0
 """By how much the interpreter takes longer than a compiled kernel, in multiply-adds per amplitude: for a register block
 with its exchange, for a table, for a phase without reads, for a basis permutation, for a matrix whose entries are
-chosen by other bits, for a matrix under a condition. The first two and `Rates.interpreted` were fitted to 15 families
-at 28 wires, the others are those of sweeps of one kind of item (decision 0027)."""
+chosen by other bits, for a matrix under a condition, which counts twice for each bit more. Fitted to 919 sweeps of 198
+circuits at 24 to 28 wires, which take 0.84 to 1.19 of it (decision 0027)."""
+
+INTERPRETED = struct.pack("6d", REGISTER_BLOCK, TABLE, PHASE, PERMUTE, READING, CONDITION)
+"""The same for native code, in the order of core/native/planner/tiles/interpreted.cpp."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,44 +70,15 @@ def added(values: Iterable[float]) -> float:
     return total
 
 
-def item_work(item: Item, registers: int, block: float | None = None) -> float:
-    """Return the multiply-adds per amplitude; a condition on k bits leaves one in 2^k amplitudes.
-
-    registers: mask of the index bits that number registers.
-    block: the highest cost of a matrix on `BLOCK_BITS` bits (`steps.Shape`).
-    """
-    match item:
-        case Mix(bits, reads, when, of):
-            work = mix_work(of, 1 << len(bits)) * 0.5 ** when.mask.bit_count()
-            if block is None or len(bits) != BLOCK_BITS or reads:
-                return work
-            return min(work, block)
-        case Diagonal(reads, when, of):
-            looked_up = sum(1 << k for k, mask in enumerate(reads) if mask & ~registers)
-            return diagonal_work(of, looked_up) * 0.5 ** when.mask.bit_count()
-        case Permute():
-            return 0.0
-        case _:
-            assert_never(item)
-
-
 def interpreted_work(sweep: Sweep, block: float | None = None) -> float:
     """Return the multiply-adds per amplitude that take as long as the interpreter's work in a sweep.
 
-    block: as in `item_work`.
+    block: the highest cost of a matrix on tensor cores (`Shape.block`), which the interpreter has, too.
     """
-    items = [item for each in sweep.register_blocks for item in each.items]
-    permutes = sum(isinstance(item, Permute) for item in items)
-    diagonals = [bool(item.reads) for item in items if isinstance(item, Diagonal)]
-    mixes = [item for item in items if isinstance(item, Mix)]
-    chosen = sum(READING if item.reads else CONDITION for item in mixes if item.reads or item.when.mask)
-    work = sum(
-        item_work(item, mask_of(each.registers), None if item.when.mask else block and DENSE_BLOCK * block)
-        for each in sweep.register_blocks
-        for item in each.items
-    )
-    work += TABLE * sum(diagonals) + PHASE * (len(diagonals) - sum(diagonals)) + PERMUTE * permutes + chosen
-    return work + REGISTER_BLOCK * len(sweep.register_blocks)
+    arrays, number = native_of(sweep)
+    most = struct.pack("d", -1.0 if block is None else DENSE_BLOCK * block)
+    function("sweep_interpreted")(arrays.handle, number, INTERPRETED, most, ctypes.byref(work := ctypes.c_double()))
+    return work.value
 
 
 def sweep_work(sweep: Sweep, shape: Shape) -> tuple[float, float]:

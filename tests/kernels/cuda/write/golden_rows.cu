@@ -67,7 +67,6 @@ extern "C" __global__ void __launch_bounds__(256, 3) sweep(
 
     {   // register block 0: bits 1 2 5
         const u64 here = outside;
-        const u64 i = here;
         const u64 around = outside;
         const amp zero = {0, 0};
         const bool old = live;
@@ -101,7 +100,7 @@ extern "C" __global__ void __launch_bounds__(256, 3) sweep(
             mix_rrrr(a7, a15, m);
         }
         // ccx 1 7 2
-        if (((unsigned)i & 0x80) == 0x80) {
+        if (((unsigned)around & 0x80) == 0x80) {
             swap(a2, a6);
             swap(a3, a7);
             swap(a10, a14);

@@ -48,7 +48,6 @@ extern "C" __global__ void __launch_bounds__(1) sweep(
 
     {   // register block 0: bits 1 2 5
         const u64 here = outside;
-        const u64 i = high | here;
         const u64 around = high | outside;
         a0 = state[here + 0x0];
         a1 = state[here + 0x1];
@@ -76,7 +75,7 @@ extern "C" __global__ void __launch_bounds__(1) sweep(
         mix_rrrr(a6, a14, v);
         mix_rrrr(a7, a15, v);
         // ccx 1 7 2
-        if (((unsigned)i & 0x80) == 0x80) {
+        if (((unsigned)around & 0x80) == 0x80) {
             swap(a2, a6);
             swap(a3, a7);
             swap(a10, a14);

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from qsim_ex.circuit.ops import ALWAYS, When, pattern
 from qsim_ex.kernels.cuda.write.emit import emit, source
-from qsim_ex.kernels.cuda.write.items import KEPT_BYTES
+from qsim_ex.kernels.cuda.write.mixes import KEPT_BYTES
 from qsim_ex.precision import DOUBLE, SINGLE
 from qsim_ex.steps import Diagonal, Mix, Permute, RegisterBlock, Slot, Sweep
 from qsim_ex.steps.algebra import units

@@ -53,6 +53,22 @@ class BlockText:
         """The index bits that are register bits."""
         return sum(1 << bit for bit in self.bits)
 
+    @property
+    def tile_mask(self) -> int:
+        """The index bits of the tile."""
+        return sum(1 << bit for bit in self.tile)
+
+    def source(self, masks: Iterable[int]) -> str:
+        """Return the name of a number that has all bits under some masks, and let the block define it.
+
+        Of bits outside of the tile it is the same in all threads, and so the compiler knows.
+        """
+        if any(mask & self.tile_mask for mask in masks):
+            self.reads = True
+            return "i"
+        self.around = True
+        return "around"
+
     def add(self, lines: Iterable[str], usual: Sequence[str] | None = None) -> None:
         """Append statements; usual: others, for pairs of rotations that are as usual."""
         lines = list(lines)

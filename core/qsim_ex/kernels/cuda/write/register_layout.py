@@ -21,6 +21,9 @@ REGISTERS = 4
 LANES = 4
 """The lowest index bits, which are spread over the lanes of a warp for memory access: 128 bytes of complex64."""
 
+WARP = 5
+"""log2 of the threads that run an instruction together."""
+
 LINE_BYTES = 128
 """A line of a GPU's cache, and as much as all banks of shared memory give at once."""
 

@@ -34,10 +34,10 @@ def masked(mask: int, source: str = "i") -> str:
     return f"((unsigned){source} & {mask:#x})" if mask < 1 << WORD else f"({source} & {mask:#x}ull)"
 
 
-def condition(mask: int, value: int) -> str:
-    """Return the condition that the bits of `i` under a mask have a value."""
+def condition(mask: int, value: int, source: str = "i") -> str:
+    """Return the condition that the bits of a number under a mask have a value."""
     suffix = "" if mask < 1 << WORD else "ull"
-    return f"{masked(mask)} == {value:#x}{suffix}"
+    return f"{masked(mask, source)} == {value:#x}{suffix}"
 
 
 def selection(masks: Sequence[int], source: str = "i") -> str:

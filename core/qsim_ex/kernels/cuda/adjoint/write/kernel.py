@@ -17,7 +17,7 @@ from qsim_ex.kernels.cuda.adjoint.write.sums import FUNCTIONS, LANES, MOST_READS
 from qsim_ex.kernels.cuda.adjoint.write.tangents import FUNCTIONS as ROTATIONS
 from qsim_ex.kernels.cuda.adjoint.write.tangents import Complex, KernelNumbers, TangentLines, Tangents, is_rotation
 from qsim_ex.kernels.cuda.interpret.packing import pack
-from qsim_ex.kernels.cuda.write import items
+from qsim_ex.kernels.cuda.write import items, mixes
 from qsim_ex.kernels.cuda.write.arithmetic import FACTORS, matrix_function
 from qsim_ex.kernels.cuda.write.body import KernelBody
 from qsim_ex.kernels.cuda.write.emit import fits, framed_items, places_text
@@ -89,7 +89,7 @@ def is_written(sweep: CollectingSweep, precision: Precision) -> bool:
     for block in sweep.register_blocks:
         inside = sum(1 << bit for bit in block.registers)
         for item in block.items:
-            if isinstance(item, Mix) and len(item.bits) > items.IN_REGISTERS:
+            if isinstance(item, Mix) and len(item.bits) > mixes.IN_REGISTERS:
                 return False
             if _told_by_registers(sweep, item) & ~inside:
                 return False
