@@ -80,7 +80,7 @@ def rows(name: str, circuit: Circuit, device: Any, dtype: np.dtype[Any], reports
 
     n, precision, shape = circuit.num_qubits, BY_DTYPE[dtype], device.shape(dtype)
     plan = make_plan(circuit.instructions, n, Layout.identity(n), shape, (1 << n) - 1, None, True)  # type: ignore[arg-type]
-    fma = H200.fma * (H200.double if precision.storage.computed_bytes > 4 else 1)
+    fma = H200.fma * (H200.double if precision.storage.real_bytes > 4 else 1)
     buffer, found = device.allocate(1 << n, dtype), {}
     for compile in ("never", "always"):
         ((ready, coefficients),) = prepare(plan, circuit.operands, [device], dtype, compile)

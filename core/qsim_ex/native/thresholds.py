@@ -128,7 +128,7 @@ class Native:
     scale_left: int = 60
     unmixed_tile: int = 9
     code_kilobytes: int = 144
-    code_bits: int = 22
+    code_bits: int = 18
     turned_bits: int = 17
     layer_strings: int = 32
     layers_asked: int = 8
