@@ -190,6 +190,16 @@ def test_multiplexer_up_to_a_diagonal_follows_its_definition() -> None:
     assert_same(circuit, circuit.decompose(reps=4))
 
 
+def test_a_reversed_multiplexer_follows_its_definition() -> None:
+    """Qiskit reverses the gates that a multiplexer is once it has them, and leaves its matrices as they are."""
+    gate = lib.UCGate([random_unitary(2, seed=k).data for k in range(4)])
+    assert gate.definition
+    reverse = gate.reverse_ops()
+    assert np.array_equal(reverse.params, gate.params)
+    assert not np.allclose(Operator(reverse.definition).data, Operator(gate.definition).data)
+    assert_same(shuffled(reverse, 0), shuffled(reverse.definition.to_gate(), 0))
+
+
 @pytest.mark.parametrize("synthesis", [LieTrotter(reps=2), SuzukiTrotter(2, reps=2, preserve_order=False)])
 def test_evolution_follows_its_product_formula(synthesis: Any) -> None:
     """The rotations of a sum are those of the gate's product formula, in its order, not the exact exponential."""
