@@ -154,7 +154,7 @@ class Cutter {
 }  // namespace
 
 std::vector<std::size_t> cut_long_sweeps(StepArrays& steps, int num_bits, const Shape& shape, PlanContext& context) {
-    if (shape.in_vectors()) return {};
+    if (shape.in_vectors() || shape.most_blocks >= 0) return {};  // no kernels are made for such devices
     Cutter cutter(steps, shape, context);
     std::vector<int> parts;
     for (const Step& step : steps.steps) parts.push_back(cutter.parts(step, num_bits));

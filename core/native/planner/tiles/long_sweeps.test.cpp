@@ -22,7 +22,7 @@ std::vector<Index> numbers_of(const StepArrays& steps, std::size_t step, const I
 // Real matrices on bits 3 and 4 in turn, each behind a table of two phases, and a step that is no sweep before and behind.
 struct Long {
     explicit Long(PlanContext& given, int matrices) : context(given) {
-        shape.registers = 2, shape.edge = 2, shape.low = 2;
+        shape.registers = 2, shape.edge = 2, shape.low = 2, shape.most_blocks = -1;
         const std::vector<char> dense(4, real), phases(2, complex_);
         const Index matrix = context.patterns.of({dense.data(), 4}), table = context.patterns.of({phases.data(), 2});
         Step sweep{};
@@ -129,14 +129,15 @@ TEST_CASE("edge bits are not in registers where a part begins or ends") {
 TEST_CASE("sweeps stay that are short, small, or computed as vectors") {
     Drawn drawn(1, 8);
     const Long long_one(drawn.context, 23);
-    auto parts = [&](Int kilobytes, Int bits, double item_work) {
+    auto parts = [&](Int kilobytes, Int bits, double item_work, int most_blocks = -1) {
         const Instead instead(kilobytes, bits);
         Long one = long_one;
-        one.shape.item_work = item_work;
+        one.shape.item_work = item_work, one.shape.most_blocks = most_blocks;
         return cut_long_sweeps(one.steps, 8, one.shape, drawn.context).size();
     };
     CHECK(parts(10, 7, 0) == 3);
     CHECK(parts(10, 8, 0) == 0);  // a fresh bit outside of the tile halves what is visited
     CHECK(parts(1000, 4, 0) == 0);
     CHECK(parts(10, 4, 1) == 0);
+    CHECK(parts(10, 4, 0, 3) == 0);
 }
