@@ -174,7 +174,8 @@ def controlled(rng, bit, allowed, numbers):
     """Append a matrix on one bit under a condition on others, if there are any."""
     mask = random_mask(rng, allowed, 3) if allowed else 0
     when = When(mask, mask & int(rng.integers(0, 1 << 62)))
-    kinds = [(5, 5, 5, 5), (3, 3, 3, 3), (3, 4, 4, 3), (1, 0, 0, 5), (0, 4, 4, 0)][int(rng.integers(5))]
+    classes = [(5, 5, 5, 5), (3, 3, 3, 3), (3, 4, 4, 3), (4, 3, 3, 4), (1, 0, 0, 5), (0, 4, 4, 0)]
+    kinds = classes[int(rng.integers(len(classes)))]
     found = [random_entries(rng, 1, (kind,), 0.7) for kind in kinds]
     pattern, values = bytes(kinds), [value for _, (value,) in found]
     numbers.add(lambda slot: Mix((bit,), (), when, pattern, slot, "controlled"), pattern, (), values)
