@@ -132,7 +132,7 @@ def objects(architecture: str, compiler: str, sanitize: str, *, tests: bool = Fa
         todo = _behind(HEADERS[tests], todo)
         if "clang" in (compiler or "clang") and not all(job.is_made(folder, flags, version) for job in todo):
             first = next(job for job in todo if job.also)
-            behind = ("-include-pch", str(_read(first, folder, command, flags, version + _headers(compiler))))
+            behind = ("-include-pch", str(_read(first, folder, command, flags, version, _headers(compiler))))
             todo = [replace(job, behind=behind) if job.also else job for job in todo]
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         return list(pool.map(lambda job: job.make(folder, command, flags, version), todo))
@@ -144,14 +144,18 @@ def _behind(header: str, todo: Sequence[Job]) -> list[Job]:
     return [job if job.source in alone else replace(job, also=header, behind=("-include", header)) for job in todo]
 
 
-def _read(job: Job, folder: Path, command: Sequence[str], flags: Sequence[str], version: str) -> Path:
+def _read(job: Job, folder: Path, command: Sequence[str], flags: Sequence[str], version: str, place: str) -> Path:
     """Return the file of the header that a job is compiled behind, once clang has read it.
 
     The file names our sources by their place, so those of another copy need another one. The key tells what changed:
-    clang, which would go by the time of each source, knows nothing of a header that was written again as it was.
+    clang, which would go by the time of each source, knows nothing of a header that was written again as it was. Zig
+    knows nothing of the place of its own headers, and would give what it read where they lay before: a flag that
+    changes nothing names it.
     """
+    named = [f"-fmacro-prefix-map={place}="] if place else []
+    flags = [*flags, *named, "-Xclang", "-fno-pch-timestamp"]
     header = replace(job, source=job.also, suffix=READ, also="", behind=("-x", "c++-header"))
-    return header.make(folder, command, [*flags, "-Xclang", "-fno-pch-timestamp"], f"{version}\0{SOURCES}")
+    return header.make(folder, command, flags, f"{version}{place}\0{SOURCES}")
 
 
 def _headers(compiler: str) -> str:

@@ -82,7 +82,7 @@ def test_a_header_that_was_read_serves_while_it_is_there_and_says_the_same(
 
     def made(number: str) -> int:
         (native.SOURCES / "two.cpp").write_text(f"int two() {{ return number() + {number}; }}\n")
-        read = native._read(job, tmp_path, command, ["-I."], native._headers(""))
+        read = native._read(job, tmp_path, command, ["-I."], "", native._headers(""))
         replace(job, behind=("-include-pch", str(read))).make(tmp_path, command, ["-I."], "")
         return read.stat().st_mtime_ns
 
