@@ -170,11 +170,11 @@ def _evaluate(node: Any, values: Mapping[Clbit, int]) -> int:
             return ~inner & (1 << width) - 1
         case expr.Binary():
             left, right = _evaluate(node.left, values), _evaluate(node.right, values)
-            return int(_BINARY[node.op.name](left, right))
+            return int(BINARY[node.op.name](left, right))
     raise TypeError(f"an expression of a kind that is not drawn: {node!r}")
 
 
-_BINARY: dict[str, Callable[[int, int], int]] = {
+BINARY: dict[str, Callable[[int, int], int]] = {
     "BIT_AND": lambda a, b: a & b,
     "BIT_OR": lambda a, b: a | b,
     "BIT_XOR": lambda a, b: a ^ b,
@@ -186,4 +186,10 @@ _BINARY: dict[str, Callable[[int, int], int]] = {
     "LESS_EQUAL": lambda a, b: a <= b,
     "GREATER": lambda a, b: a > b,
     "GREATER_EQUAL": lambda a, b: a >= b,
+    "SHIFT_LEFT": lambda a, b: a << b,
+    "SHIFT_RIGHT": lambda a, b: a >> b,
+    "ADD": lambda a, b: a + b,
+    "SUB": lambda a, b: a - b,
+    "MUL": lambda a, b: a * b,
 }
+"""What Qiskit's operators on two values do, before the result has the width of its type."""

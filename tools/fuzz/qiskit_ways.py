@@ -33,7 +33,7 @@ from qiskit.circuit.library import Initialize
 from qsim_ex.errors import NotSupported
 from tools.fuzz.numbers import Matrix
 from tools.fuzz.oracle import apply, narrow
-from tools.fuzz.qiskit_oracle import matrix_of
+from tools.fuzz.qiskit_oracle import BINARY, matrix_of
 
 MOST_ROUNDS = 200
 MOST_WAYS = 400
@@ -240,7 +240,7 @@ def value(node: Any, bit_of: BitOf, memory: Memory) -> int:
             return int(not inner) if node.op.name == "LOGIC_NOT" else _cut(~inner, node.type, negated=True)
         case expr.Binary():
             sides = value(node.left, bit_of, memory), value(node.right, bit_of, memory)
-            return _cut(_BINARY[node.op.name](*sides), node.type)
+            return _cut(BINARY[node.op.name](*sides), node.type)
         case Clbit():
             return memory.bits >> bit_of[node] & 1
     return sum((memory.bits >> bit_of[clbit] & 1) << k for k, clbit in enumerate(node))
@@ -251,23 +251,3 @@ def _cut(number: int, kind: types.Type, *, negated: bool = False) -> int:
     if isinstance(kind, types.Bool):
         return number & 1 if negated else int(bool(number))
     return number & (1 << kind.width) - 1
-
-
-_BINARY: dict[str, Callable[[int, int], int]] = {
-    "BIT_AND": lambda a, b: a & b,
-    "BIT_OR": lambda a, b: a | b,
-    "BIT_XOR": lambda a, b: a ^ b,
-    "LOGIC_AND": lambda a, b: bool(a and b),
-    "LOGIC_OR": lambda a, b: bool(a or b),
-    "EQUAL": lambda a, b: a == b,
-    "NOT_EQUAL": lambda a, b: a != b,
-    "LESS": lambda a, b: a < b,
-    "LESS_EQUAL": lambda a, b: a <= b,
-    "GREATER": lambda a, b: a > b,
-    "GREATER_EQUAL": lambda a, b: a >= b,
-    "SHIFT_LEFT": lambda a, b: a << b,
-    "SHIFT_RIGHT": lambda a, b: a >> b,
-    "ADD": lambda a, b: a + b,
-    "SUB": lambda a, b: a - b,
-    "MUL": lambda a, b: a * b,
-}
