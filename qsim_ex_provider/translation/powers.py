@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import qiskit.circuit.library as qiskit_library
 from qiskit.circuit import AnnotatedOperation, Barrier, ControlledGate, Delay, Gate, Instruction, QuantumCircuit
 from qiskit.circuit.library import GraphStateGate, PauliEvolutionGate, UnitaryGate
 from qiskit.quantum_info import Clifford, Operator
@@ -20,6 +21,10 @@ MULTIPLIED = 8
 
 _BY_DEFINITION = (PauliEvolutionGate, GraphStateGate)
 """Classes whose inverse is not that of their definition: another product formula, or an error."""
+
+
+_WEIGHTED_SUM = getattr(qiskit_library, "WeightedSumGate", ())
+"""Qiskit's sum of weighted bits, if it has it."""
 
 
 def power_of(operation: Any, power: float) -> Any:
@@ -68,7 +73,7 @@ def _as_gate(operation: Instruction) -> Gate:
 
 def _by_its_gates(operation: Any) -> Any:
     """Return an operation in which gates by definition stand for those whose own inverse is another one."""
-    if operation.name == "WeightedSum":
+    if isinstance(operation, _WEIGHTED_SUM):
         return sum_gates(operation).to_gate()
     if isinstance(operation, _BY_DEFINITION):
         return operation.definition.to_gate()

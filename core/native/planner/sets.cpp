@@ -7,8 +7,6 @@
 #include <numeric>
 #include <utility>
 
-#include "base/export.hpp"
-
 namespace qx::plan {
 
 namespace {

@@ -43,6 +43,14 @@ def matrix_of(circuit: QuantumCircuit) -> np.ndarray:
     return np.array([reference.simulate(made, column) for column in columns]).T
 
 
+def test_a_gate_is_known_by_its_class_and_not_by_its_name() -> None:
+    """A gate of somebody's own that is called as Qiskit's weighted sum is inverted by its own definition."""
+    own = QuantumCircuit(1, name="WeightedSum")
+    own.append(TGate(), [0])
+    inverse = AnnotatedOperation(own.to_gate(), [InverseModifier()])
+    assert np.allclose(matrix_of(within(inverse)), np.eye(2))
+
+
 def within(gate: Any) -> QuantumCircuit:
     """A circuit of a gate and one more, which do not commute."""
     circuit = QuantumCircuit(gate.num_qubits)
