@@ -214,36 +214,45 @@ int Segment::rank(int wire) const {
     return span(wire, found) ? found.size : 3;
 }
 
-bool Segment::diagonal(double tolerance, LocalDiagonal& out) const {
-    out = {};
-    for (int wire = 0; wire < wires_; ++wire) {
-        Span found;
-        if (!span(wire, found) || !found.size) return false;
-        const Matrix2 &a = found.of[0], &b = found.of[1];
-        if (found.size == 1) {
-            Matrix2 only = a;
-            const double length = std::sqrt(std::norm(only[0]) + std::norm(only[2]));
-            for (Complex& entry : only) entry /= length;
-            out.before.push_back(identity2), out.behind.push_back(only);
-            continue;
-        }
-        // The two multiples x a + y b of determinant 0.
-        const Complex p = a[0] * a[3] - a[1] * a[2], r = b[0] * b[3] - b[1] * b[2];
-        const Complex q = a[0] * b[3] + a[3] * b[0] - a[1] * b[2] - a[2] * b[1], root = std::sqrt(q * q - 4.0 * p * r);
-        const Complex sum = std::norm(q + root) >= std::norm(q - root) ? q + root : q - root;
-        Complex x = -sum, y = 2.0 * p;  // p x² + q x y + r y² = 0
-        if (std::norm(x) + std::norm(y) < 1e-20) x = 1, y = 0;
-        Matrix2 first;
-        for (std::size_t k = 0; k < 4; ++k) first[k] = x * a[k] + y * b[k];
-        auto [left, right] = factors(first);
-        if (std::norm(right[0]) < std::norm(right[1])) right = other(right), left = other(left);
-        const Vector2 left1 = other(left), right1 = other(right);
-        out.behind.push_back({left[0], left1[0], left[1], left1[1]});
-        out.before.push_back({std::conj(right[0]), std::conj(right[1]), std::conj(right1[0]), std::conj(right1[1])});
+bool Segment::reads(int wire, Matrix2& before, Matrix2& behind) const {
+    Span found;
+    if (!span(wire, found) || !found.size) return false;
+    const Matrix2 &a = found.of[0], &b = found.of[1];
+    if (found.size == 1) {
+        before = identity2, behind = a;
+        const double length = std::sqrt(std::norm(a[0]) + std::norm(a[2]));
+        for (Complex& entry : behind) entry /= length;
+        return true;
     }
+    // The two multiples x a + y b of determinant 0.
+    const Complex p = a[0] * a[3] - a[1] * a[2], r = b[0] * b[3] - b[1] * b[2];
+    const Complex q = a[0] * b[3] + a[3] * b[0] - a[1] * b[2] - a[2] * b[1], root = std::sqrt(q * q - 4.0 * p * r);
+    const Complex sum = std::norm(q + root) >= std::norm(q - root) ? q + root : q - root;
+    Complex x = -sum, y = 2.0 * p;  // p x² + q x y + r y² = 0
+    if (std::norm(x) + std::norm(y) < 1e-20) x = 1, y = 0;
+    Matrix2 first;
+    for (std::size_t k = 0; k < 4; ++k) first[k] = x * a[k] + y * b[k];
+    auto [left, right] = factors(first);
+    if (std::norm(right[0]) < std::norm(right[1])) right = other(right), left = other(left);
+    const Vector2 left1 = other(left), right1 = other(right);
+    behind = {left[0], left1[0], left[1], left1[1]};
+    before = {std::conj(right[0]), std::conj(right[1]), std::conj(right1[0]), std::conj(right1[1])};
+    return true;
+}
+
+Segment Segment::between(const std::vector<Matrix2>& before, const std::vector<Matrix2>& behind) const {
     Segment left = *this;
-    for (int wire = 0; wire < wires_; ++wire) left.turn(wire, adjoint(out.behind[static_cast<std::size_t>(wire)]));
-    for (int wire = 0; wire < wires_; ++wire) left.turn_before(wire, adjoint(out.before[static_cast<std::size_t>(wire)]));
+    for (int wire = 0; wire < wires_; ++wire) left.turn(wire, adjoint(behind[static_cast<std::size_t>(wire)]));
+    for (int wire = 0; wire < wires_; ++wire) left.turn_before(wire, adjoint(before[static_cast<std::size_t>(wire)]));
+    return left;
+}
+
+bool Segment::diagonal(double tolerance, LocalDiagonal& out) const {
+    const auto number = static_cast<std::size_t>(wires_);
+    out = {std::vector<Matrix2>(number), std::vector<Matrix2>(number), {}};
+    for (std::size_t wire = 0; wire < number; ++wire)
+        if (!reads(static_cast<int>(wire), out.before[wire], out.behind[wire])) return false;
+    const Segment left = between(out.before, out.behind);
     bool is_diagonal = true;
     for (std::size_t k = 0; k < left.columns_.size(); ++k) {
         const Column& column = left.columns_[k];

@@ -52,6 +52,10 @@ class Segment {
 
     // Returns how many operators of a wire make up the matrix, and 3 for more than two. A wire with one is a factor.
     int rank(int wire) const;
+    // Writes the turns of a wire between which it is only read, if it is; returns whether. No wire may be 0 at first.
+    bool reads(int wire, Matrix2& before, Matrix2& behind) const;
+    // Returns what is left between turns of all wires.
+    Segment between(const std::vector<Matrix2>& before, const std::vector<Matrix2>& behind) const;
     // Returns whether it is diagonal but for turns, which are written. No wire may be 0 at first.
     bool diagonal(double tolerance, LocalDiagonal& out) const;
     std::vector<Complex> dense() const;  // [2^wires, 2^wires]

@@ -51,9 +51,10 @@ class Product {
     }
 
     void add(const Piece& piece) { act(piece, made_, on_), work_ += made_.size(); }
-    int mixed() const {
-        int out = 0;
-        for (int k = 0; k < made_.wires(); ++k) out += made_.rank(k) > 2;
+    Mask mixed() const {
+        Mask out = 0;
+        for (std::size_t k = 0; k < on_.size(); ++k)
+            if (made_.rank(static_cast<int>(k)) > 2) out |= unit(on_[k]);
         return out;
     }
     std::vector<Complex> dense() const { return made_.dense(); }
@@ -168,9 +169,16 @@ std::size_t in_cx(const Piece& piece) {
     const auto wires = static_cast<std::size_t>(count(piece.wires));
     return piece.kind == Piece::parity && wires > 2 ? 2 * (wires - 1) : 1;
 }
-std::size_t in_cx(const std::vector<Piece>& pieces, std::size_t number) {
+// All of the first ones that are on some wires alone.
+std::size_t in_cx(const std::vector<Piece>& pieces, std::size_t number, Mask wires) {
     std::size_t out = 0;
-    for (std::size_t k = 0; k < number; ++k) out += in_cx(pieces[k]);
+    for (std::size_t k = 0; k < number; ++k) out += pieces[k].wires & ~wires ? 0 : in_cx(pieces[k]);
+    return out;
+}
+// Most of them that are on all wires of a cluster but one.
+std::size_t most_beside_one(const Cluster& of) {
+    std::size_t out = 0;
+    each(of.wires, [&](int wire) { out = std::max(out, in_cx(of.pieces, of.pieces.size(), of.wires & ~unit(wire))); });
     return out;
 }
 
@@ -178,16 +186,21 @@ std::size_t in_cx(const std::vector<Piece>& pieces, std::size_t number) {
 
 std::size_t put_block(Cluster& of, int wires, bool ends, Pieces& to, std::size_t& work) {
     const bool is_wide = wires > 3;
-    const std::size_t of_three = static_cast<std::size_t>(thresholds.pieces_of_three);
-    const std::size_t least = is_wide ? static_cast<std::size_t>(thresholds.block_pieces) : of_three;
-    if (in_cx(of.pieces, of.pieces.size()) < least || count(of.wires) < wires) return 0;
+    const auto of_three = static_cast<std::size_t>(thresholds.pieces_of_three);
+    // A wire that is only read costs nothing: a dense matrix that mixes three others is as one on these.
+    const std::size_t all = in_cx(of.pieces, of.pieces.size(), of.wires);
+    const bool is_short = is_wide && all < thresholds.block_pieces;
+    const std::size_t least = is_wide && !is_short ? static_cast<std::size_t>(thresholds.block_pieces) : of_three;
+    if (count(of.wires) < wires || (is_short ? most_beside_one(of) : all) < least) return 0;
     if (is_wide && num_on_three(of.pieces.begin(), of.pieces.end()) + num_on_three(of.pieces.rbegin(), of.pieces.rend()) >=
                        of.pieces.size())
         return 0;  // two smaller ones
     if (std::size_t alone; is_wide && find_phases(of, of.pieces.size(), phases, alone, work).pieces) return 0;
     Product whole(of.wires, work);
     for (const Piece& piece : of.pieces) whole.add(piece);
-    if (whole.mixed() < (is_wide ? 2 : 3)) return 0;
+    const Mask mixed = whole.mixed();
+    if (is_short && (count(mixed) != 3 || in_cx(of.pieces, of.pieces.size(), mixed) < least)) return 0;
+    if (count(mixed) < (is_wide ? 2 : 3)) return 0;
     BestBlocks blocks;
     const std::size_t number = of.pieces.size(), size = std::size_t{1} << 2 * wires;
     whole.look(of.pieces, of.pieces.size(), blocks);
@@ -195,9 +208,10 @@ std::size_t put_block(Cluster& of, int wires, bool ends, Pieces& to, std::size_t
         if (!(side & -of.wires & of.wires)) look_at_sides(of, side, least, work, blocks);
     const bool leaves = !ends && blocks.most.number >= blocks.fewest.number + of_three;
     Block& best = leaves ? blocks.fewest : blocks.most;
+    if (is_short && 2 * best.zeros != size) return 0;
     const std::size_t filled = std::min(most_between_halves, size - best.zeros);
-    if (is_wide && filled > of_half && put_between_halves(of, whole.dense(), filled, to)) return number;
-    if (is_wide && !best.zeros && in_cx(best.pieces, best.number) < 2 * least)
+    if (is_wide && !is_short && filled > of_half && put_between_halves(of, whole.dense(), filled, to)) return number;
+    if (is_wide && !best.zeros && in_cx(best.pieces, best.number, of.wires) < 2 * least)
         return 0;  // as blocks on three wires it is no dearer
     Piece block{Piece::block, of.wires, 0, 0, {}, std::move(best.entries)};
     block.parts = 0;
@@ -222,8 +236,9 @@ bool may_have_wide_blocks(const Pieces& of) {
         each(piece.wires, [&](int wire) {
             Run& own = runs[static_cast<std::size_t>(wire)];
             if (!piece.joins() || count(own.wires | piece.wires) > 4) own = {};
-            if (piece.joins())
-                own.wires |= piece.wires, own.pieces += in_cx(piece), out = out || 2 * own.pieces >= thresholds.block_pieces;
+            if (!piece.joins()) return;
+            own.wires |= piece.wires, own.pieces += in_cx(piece);
+            out = out || 3 * own.pieces / 2 >= thresholds.pieces_of_three;
         });
     return out;
 }
