@@ -21,6 +21,8 @@ constexpr std::size_t looks = 8;         // pieces on a wire among which it may 
 constexpr std::size_t for_found = 1'000, most_more = 3;
 constexpr double much = 4, least = 2;  // so many pieces have to make one: at first, and of what is left then
 constexpr std::size_t runs = 2;        // so often, as what was found may be part of others
+// Of all work: what is counted as in vain from one piece on, and what has been in all where less is tried.
+constexpr std::size_t part_for_one = 256, part_in_vain = 3;
 constexpr double least_again = 4;      // so many where frames were let go of, or others are not found
 // Steps through what all is for each one of pieces that act; more where less is left than before, and where few things are
 // left, beside a part of what all may take.
@@ -36,13 +38,25 @@ class Evaluated {
         find_those_that_return();
     }
 
-    // Evaluates from each piece on that comes again; returns how much of what was read has become others.
+    // Evaluates from each piece on that comes again; returns how much of what was read has become others. Of pieces that are
+    // but phases beside each other few are tried in vain, or where much was in vain, one.
     std::size_t run(double worth) {
         worth_ = worth, waits_.assign(given_.all.size(), false);
-        std::size_t out = 0;
+        std::size_t out = 0, failed = 0, vain = 0;
         const std::size_t begun = work_ - more_, number = given_.all.size();
-        for (std::size_t k = 0; k < number && !is_tired(begun, out); ++k)
-            if (!is_gone(k) && returns_[k] && !in_vain_[k] && !waits_[k]) out += take(k, k);
+        std::vector<const Axis*> beside(on_wire_.size());  // the axes of each wire since the first one that failed
+        for (std::size_t k = 0; k < number && !is_tired(begun, out); ++k) {
+            if (is_gone(k)) continue;
+            if (failed && !stays(k, beside)) failed = 0;
+            const std::size_t most = vain < within_ / part_in_vain ? 2 : 1;
+            if (!returns_[k] || in_vain_[k] || waits_[k] || failed >= most) continue;
+            const std::size_t before = work_, now = take(k, k), work = work_ - before;
+            out += now;
+            if (now) failed = 0;
+            else vain += work;
+            if (now || work <= within_ / part_for_one) continue;
+            if (!failed++) std::fill(beside.begin(), beside.end(), nullptr), stays(k, beside);
+        }
         return out;
     }
     Pieces result() {
@@ -92,6 +106,19 @@ class Evaluated {
             const double own = first != axis.end() && *first < 0 ? -x : x;
             out = out * 0x9e3779b97f4a7c15 + static_cast<std::uint64_t>(std::llround(own * 1e5)), out ^= out >> 29;
         }
+        return out;
+    }
+
+    // Whether a piece has the axes that others had on its wires before; its own are added to these.
+    bool stays(std::size_t number, std::vector<const Axis*>& beside) const {
+        if (given_.all[number].other) return false;
+        const AxisPiece& piece = given_.all[number].own;
+        bool out = true;
+        each(piece.wires, [&](int wire) {
+            const Axis*& axis = beside[static_cast<std::size_t>(wire)];
+            out = out && (!axis || along(*axis, piece.axis_of(wire)));
+            axis = &piece.axis_of(wire);
+        });
         return out;
     }
 

@@ -121,6 +121,28 @@ TEST_CASE("a ladder is a phase for each of the wires that it borrows and one mor
     }
 }
 
+TEST_CASE("a ladder behind phases that come again is found though each of these takes long in vain") {
+    constexpr int number = 6, wires = 2 * number - 2;
+    Drawn drawn(5, wires);
+    Pieces given(wires, false);
+    const auto put_phases = [&] {
+        for (int j = 0; j < wires; ++j)
+            for (int k = 0; k < j; ++k) put(given, unit(j) | unit(k), drawn.angle());
+    };
+    std::vector<Matrix2> turns;
+    for (int wire = 0; wire < wires; ++wire) turns.push_back(drawn_turn(drawn));
+    put_phases();
+    for (int wire = 0; wire < wires; ++wire) turn(given, wire, turns[static_cast<std::size_t>(wire)]);
+    put_ladder(given, number, 0.7);
+    for (int wire = 0; wire < wires; ++wire) turn(given, wire, adjoint(turns[static_cast<std::size_t>(wire)]));
+    put_phases();
+    const State first = drawn.state(), expected = applied(given, first);
+    std::size_t work = 0, found = 0;
+    Pieces made = evaluated(given, false, 50'000, work, found);  // with all of them tried the ladder takes 100,000
+    CHECK(found > 0);
+    CHECK(naive::distance(applied(made, first), expected) < 1e-9);
+}
+
 TEST_CASE("others pass a ladder or stay behind it, and all does what it did") {
     constexpr int number = 5, wires = 2 * number - 2;
     std::size_t least = 100, found = 0;
