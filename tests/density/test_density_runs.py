@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
+
 import numpy as np
 import pytest
 from support.deployments import ON_CPU
@@ -93,6 +95,20 @@ def test_saves_for_each_value_of_the_bits() -> None:
     for bits, rho in found.items():
         turned = np.linalg.matrix_power(x, bits >> 1) @ np.linalg.matrix_power(z, bits & 1) @ state
         assert np.abs(rho - np.outer(turned, turned)).max() < 1e-14
+
+
+@pytest.mark.parametrize("in_a_loop", [False, True], ids=["behind", "in a loop"])
+def test_lists_for_each_value_of_the_bits(in_a_loop: bool) -> None:
+    """Every value that the bits can have has a list, of one value: that of its density matrix."""
+    builder = CircuitBuilder(2, 1).gate("ry", [0], 1.1).gate("cx", [0, 1])
+    with builder.loop() if in_a_loop else nullcontext():
+        builder.measure([0], [0]).save("each", "probabilities", wires=[1], how="c_list")
+        if in_a_loop:
+            builder.leave()
+    found = Simulator(device="cpu", method="density_matrix").run(builder.build()).saved["each"]
+    assert sorted(found) == [0, 1]
+    for bit, values in found.items():
+        assert np.abs(values - [np.eye(2)[bit]]).max() < 1e-14
 
 
 def test_a_condition_reads_a_misread_bit() -> None:

@@ -165,7 +165,7 @@ class EachPass:
 
 
 class ByMemory:
-    """For each value of the classical bits the first value, the mean or the sum of its trajectories.
+    """For each value of the classical bits the first value, the mean or the sum of its trajectories, or a list of one.
 
     room: the bytes that all values may have; they are not known before, as the classical bits are not.
     """
@@ -234,5 +234,6 @@ class ByMemory:
         found: list[dict[int, SaveValues]] = [{} for _ in range(self._sizes.bindings)]
         for (binding, memory), value in sorted(self._values.items(), key=lambda one: one[0][1][::-1]):
             number = self._numbers[binding, memory] if self._how == "c_average" else 1
-            found[binding][int.from_bytes(memory, "little")] = value / number if number > 1 else value
+            value = value / number if number > 1 else value
+            found[binding][int.from_bytes(memory, "little")] = value[None] if self._how == "c_list" else value
         return found

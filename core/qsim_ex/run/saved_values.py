@@ -142,6 +142,8 @@ def saved_values(save: Save, sizes: SavedSizes, free: int, *, repeated: bool = F
             return FirstValues(save, sizes)
         case "average" | "accum":
             return AddedValues(save, sizes)
+        case "c_list" if sizes.trajectories == 1:  # which may be a density matrix, of all values of the bits
+            return ByMemory(save, sizes, free)
         case "list" | "c_list":
             return EachValue(save, sizes)
         case "c_single" | "c_average" | "c_accum":

@@ -6,7 +6,7 @@ The branches of a binding are in memory together, each with its own density matr
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from time import perf_counter
 from typing import Any
@@ -105,7 +105,8 @@ class BranchCollector(Collector):
                 branch_of=np.arange(len(found)),
                 trajectories=np.zeros(len(found), dtype=np.int64),
             )
-            self.saves[save.label].add(rows)
+            for one in _one_by_one(rows) if save.how == "c_list" else [rows]:
+                self.saves[save.label].add(one)
 
     def ahead(self, states: States) -> None:
         """Queue nothing."""
@@ -147,6 +148,13 @@ class BranchCollector(Collector):
         for clbit, column in self.program.recorded.items():
             bits[:, clbit // 8] |= branches.outcomes[branch, column] << clbit % 8
         return bits, branch
+
+
+def _one_by_one(rows: SavedRows) -> Iterator[SavedRows]:
+    """Yield each row as a pass of its own, so that lists keep all of them."""
+    for k in range(len(rows.values)):
+        own, first = slice(k, k + 1), np.zeros(1, dtype=np.int64)
+        yield SavedRows(rows.values[own], rows.binding[own], rows.memory[own], first, first, (k,))
 
 
 def run_branches(call: BatchCall) -> BatchResult:
