@@ -18,8 +18,8 @@ from numpy.typing import NDArray
 
 from qsim_ex.circuit.derivatives import add_at
 from qsim_ex.circuit.observables import PauliSum
-from qsim_ex.circuit.parameters.sweep import ParameterSweep, ParameterSweepBuilder, Values
-from qsim_ex.errors import NotSupported
+from qsim_ex.circuit.parameters.sweep import ParameterSweep, ParameterSweepBuilder, Values, real_values
+from qsim_ex.errors import NotSupported, ParameterError
 from qsim_ex.frameworks.parameter_columns import ParameterColumns, Sympify, formula_of, numpy_function
 from qsim_ex.simulator import Simulator
 
@@ -94,11 +94,11 @@ class _FormulaParts(NamedTuple):
             if ((numbers < 1) | (numbers > len(probes.formulas))).any():
                 return None
             parts = cls(columns, numbers - 1, factors[columns])
-        return parts if np.allclose(parts.sums(probes.checks()[None]) + terms, probed[-1], rtol=0, atol=1e-9) else None
+        return parts if np.allclose(parts.sums(probes.checks()[None], terms), probed[-1], rtol=0, atol=1e-9) else None
 
-    def sums(self, formulas: Values) -> Values:
-        """Return the sums for values of formulas, [rows, columns] for [rows, formulas]."""
-        found = np.zeros((len(formulas), int(self.columns.max(initial=-1)) + 1))
+    def sums(self, formulas: Values, terms: Values) -> Values:
+        """Return the sums for values of formulas, [rows, columns] for [rows, formulas]; terms: of each column."""
+        found = np.tile(terms, (len(formulas), 1))
         if len(self.columns):
             add_at(found, self.columns, self.factors * formulas[:, self.formulas])
         return found
@@ -174,8 +174,15 @@ class DifferentiatedSweep:
             return replace(self.sweep, count=len(values))
         formulas = values @ self.linear.T + self.constants
         for number, other in self.others.items():
-            formulas[:, number] = other.value(*self._given(other, values))
-        return replace(self.sweep, count=len(values), columns=self.parts.sums(formulas) + self.terms)
+            with np.errstate(all="ignore"):  # what is not finite is refused below
+                formulas[:, number] = real_values(other.value(*self._given(other, values)), len(values), other.formula)
+        columns = self.parts.sums(formulas, self.terms)
+        if not (finite := np.isfinite(columns).all(axis=1)).all():
+            raise ParameterError(
+                f"gradient: expected finite parameters of gates, got one that is not finite in binding "
+                f"{np.flatnonzero(~finite)[0]}; check how it was computed."
+            )
+        return replace(self.sweep, count=len(values), columns=columns)
 
     def gradient(
         self,
@@ -221,6 +228,7 @@ def _probed(builder: ParameterSweepBuilder, probes: Probes) -> tuple[ParameterSw
 class _Formula:
     """A formula, its value as a function of arrays, and its derivatives with respect to each of its parameters."""
 
+    formula: Expr
     names: tuple[str, ...]
     value: Callable[..., Values]
     slopes: tuple[Callable[..., Values], ...]
@@ -243,7 +251,15 @@ class _Formula:
 
 @lru_cache(maxsize=4096)
 def _formula(expression: Hashable, sympify: Sympify) -> _Formula:
-    formula, symbols = formula_of(expression, sympify)
+    import sympy  # see `formula_of`
+
+    given, some = formula_of(expression, sympify)
+    symbols = [sympy.Symbol(str(symbol), real=True) for symbol in some]  # of others |x| has no derivative
+    formula = given.subs(dict(zip(some, symbols, strict=True)))
     derivatives = tuple(formula.diff(symbol) for symbol in symbols)
+    if any(one.has(sympy.Derivative, sympy.DiracDelta) for one in derivatives):
+        raise NotSupported(
+            f"gradient: expected formulas with derivatives, got the parameter {given}; leave out functions that jump."
+        )
     slopes = tuple(numpy_function(one, symbols) for one in derivatives)
-    return _Formula(tuple(map(str, symbols)), numpy_function(formula, symbols), slopes, derivatives)
+    return _Formula(formula, tuple(map(str, symbols)), numpy_function(formula, symbols), slopes, derivatives)

@@ -89,6 +89,41 @@ def test_other_formulas() -> None:
     assert found == pytest.approx(expected, abs=1e-11)
 
 
+def test_the_last_gate_takes_a_difference() -> None:
+    """The derivatives of cos(a − b) are −sin(a − b) and its opposite, also if no other gate comes behind it."""
+    circuit = QuantumCircuit(1)
+    circuit.rx(A - B, 0)
+    found = value_and_gradient(simulator(), circuit, SparsePauliOp("Z"), np.array([[0.9, 0.2]]))
+    assert np.abs(found.values - np.cos(0.7)).max() < 1e-14
+    assert np.abs(found.jacobian - [[[-np.sin(0.7), np.sin(0.7)]]]).max() < 1e-14
+
+
+def test_an_absolute_value() -> None:
+    """The derivative of cos|a| is −sin(a) on both sides of 0, as parameters are real."""
+    circuit = QuantumCircuit(1)
+    circuit.rx(abs(A), 0)
+    points = np.array([[0.3], [-0.3]])
+    found = value_and_gradient(simulator(), circuit, SparsePauliOp("Z"), points)
+    assert np.abs(found.jacobian[:, 0] + np.sin(points)).max() < 1e-14
+
+
+@pytest.mark.parametrize("point", [-0.3, 0.0])
+def test_formulas_without_finite_values_are_refused(point: float) -> None:
+    """A logarithm of no positive number is an error that names the binding, and no NaN among the values."""
+    circuit = QuantumCircuit(1)
+    circuit.rx(A.log(), 0)
+    with pytest.raises(ParameterError, match="not finite in binding 1"):
+        value_and_gradient(simulator(), circuit, SparsePauliOp("Z"), np.array([[0.5], [point]]))
+
+
+def test_a_jump_has_no_derivative() -> None:
+    """A formula without a derivative is refused by its name."""
+    circuit = QuantumCircuit(1)
+    circuit.rx(A.sign(), 0)
+    with pytest.raises(NotSupported, match=r"got the parameter sign\(a\)"):
+        value_and_gradient(simulator(), circuit, SparsePauliOp("Z"), np.array([[0.5]]))
+
+
 def test_many_points_and_observables() -> None:
     """Points and observables of one call have the values and derivatives that each has alone."""
     circuit = efficient_su2(3, reps=1).decompose()
