@@ -20,7 +20,7 @@ from qsim_ex import Circuit, DensityMatrix, PauliSum
 from qsim_ex.errors import OutOfMemory, StateError
 from qsim_ex.options import Options
 from qsim_ex_cirq.final_states import ANCILLA_TOLERANCE, ancillas_are_left
-from qsim_ex_cirq.representation import Axes, EngineRepresentation, InEngine
+from qsim_ex_cirq.representation import Axes, EngineRepresentation, InEngine, numbers_of
 from qsim_ex_cirq.translation.circuits import translator_of
 from qsim_ex_cirq.wires import in_words, levels_of, levels_of_shape, qids_of, say_in_qids
 
@@ -211,7 +211,7 @@ class QsimExDensityMatrixState(InEngine, cirq.DensityMatrixSimulationState):
             return True
         if allow_decompose and strat_act_on_from_apply_decompose(action, self, qubits) is True:
             return True
-        raise TypeError(f"{action!r} has neither a matrix, nor Kraus matrices, nor a decomposition.")
+        return self._act_on_fallback_(numbers_of(action), qubits, allow_decompose)
 
 
 def matrix_of(given: Any, qubits: tuple[cirq.Qid, ...]) -> int | NDArray[Any]:

@@ -19,11 +19,11 @@ from qsim_ex.frameworks import thresholds
 from qsim_ex_cirq.final_states import metadata_of
 from qsim_ex_cirq.halves import Halves
 from qsim_ex_cirq.moment_circuits import circuit_of
-from qsim_ex_cirq.representation import Axes, EngineRepresentation, InEngine, Seed
+from qsim_ex_cirq.representation import Axes, EngineRepresentation, InEngine, Seed, numbers_of
 from qsim_ex_cirq.results import Metadata, Vector
 from qsim_ex_cirq.states import initial_of
 from qsim_ex_cirq.translation.gates import RULES
-from qsim_ex_cirq.translation.noise import MomentOperation
+from qsim_ex_cirq.translation.noise import MomentOperation, require_channel
 from qsim_ex_cirq.wires import levels_of, levels_of_shape, qids_of
 
 if TYPE_CHECKING:
@@ -250,6 +250,8 @@ class QsimExSimulationState(InEngine, cirq.StateVectorSimulationState):
             self._state.append(action, axes)
             return True
         mixture, kraus = cirq.mixture(action, None), cirq.kraus(action, None)
+        if kraus is not None:
+            require_channel(action, kraus)
         if mixture is not None:
             weights, matrices = zip(*mixture, strict=True)
             number = int(self.prng.choice(len(weights), p=np.array(weights) / sum(weights)))
@@ -259,7 +261,7 @@ class QsimExSimulationState(InEngine, cirq.StateVectorSimulationState):
         elif allow_decompose and strat_act_on_from_apply_decompose(action, self, qubits) is True:
             return True
         else:
-            raise TypeError(f"{action!r} has neither a matrix, nor Kraus matrices, nor a decomposition.")
+            return self._act_on_fallback_(numbers_of(action), qubits, allow_decompose)
         if cirq.is_measurement(action):
             self._classical_data.record_channel_measurement(cirq.measurement_key_obj(action), number)
         return True

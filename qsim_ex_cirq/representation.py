@@ -16,6 +16,8 @@ import cirq
 import numpy as np
 from numpy.typing import NDArray
 
+from qsim_ex_cirq.errors import UnknownOperation
+
 if TYPE_CHECKING:
     from qsim_ex_cirq.qudits.levels import Levels
 
@@ -106,6 +108,20 @@ class EngineRepresentation(cirq.QuantumStateRepresentation):
         if self._levels is None:
             return [len(self._shape) - 1 - axis for axis in axes]
         return [wire for axis in reversed(axes) for wire in reversed(self._levels.wires[axis])]
+
+
+def numbers_of(action: object) -> object:
+    """Return an operation whose formulas have no symbols, such as π/4, with their numbers.
+
+    Cirq finds no matrix before that. Raises `UnknownOperation` for any other operation.
+    """
+    if cirq.is_parameterized(action) and not cirq.parameter_names(action):
+        resolved = cirq.resolve_parameters(action, {"": 0})  # an empty resolver leaves everything as it is
+        if not cirq.is_parameterized(resolved):
+            return resolved
+    raise UnknownOperation(
+        f"expected a unitary matrix, Kraus matrices or a decomposition, got {action!r} with none of them."
+    )
 
 
 class InEngine(cirq.SimulationState[Any]):

@@ -51,6 +51,17 @@ def kraus_of(op: cirq.Operation, place: Place, levels: Levels | None = None) -> 
     return kraus
 
 
+def require_channel(action: object, matrices: Sequence[NDArray[np.generic]]) -> None:
+    """Raise `NoiseError` for Kraus matrices that do not keep the trace."""
+    array = np.asarray(matrices)
+    off = float(np.abs((array.conj().swapaxes(1, 2) @ array).sum(0) - np.eye(array.shape[-1])).max())
+    if not off <= TOLERANCE:
+        raise NoiseError(
+            f"{action!r}: expected Kraus matrices that keep the trace, got Σ K†K that differs from 1 by {off:.2g} "
+            f"(limit {TOLERANCE:.2g}); check their weights."
+        )
+
+
 def channel(op: cirq.Operation, kraus: Kraus, place: Place) -> None:
     """Append a channel without a key; a mixture of unitary matrices stays one."""
     name = str(op.gate or type(op).__name__)

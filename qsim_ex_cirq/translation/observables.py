@@ -19,8 +19,15 @@ def pauli_sum(observable: cirq.PauliSumLike, qubits: tuple[cirq.Qid, ...]) -> Pa
             f"expected an observable of Cirq, got a {type(observable).__name__}; pass a cirq.PauliString or a "
             "cirq.PauliSum, such as cirq.Z(a) * cirq.Z(b)."
         )
+    try:
+        strings = cirq.PauliSum.wrap(observable)
+    except TypeError as error:  # of an operation that is no product of Pauli operators
+        raise OptionError(
+            f"expected an observable of Cirq, got the operation {observable!r}; write it as a cirq.PauliSum, such as "
+            "cirq.X(a) + cirq.Z(a)."
+        ) from error
     terms = []
-    for string in cirq.PauliSum.wrap(observable):
+    for string in strings:
         missing = [qubit for qubit in string.qubits if qubit not in wire_of]
         if missing:
             raise WireError(f"the observable {string} acts on {missing[0]!r}, which the circuit has not.")

@@ -215,6 +215,34 @@ def test_observable_on_unknown_qubit(simulator):
         simulator.simulate_expectation_values(cirq.Circuit(cirq.X(A)), cirq.Z(C))
 
 
+def test_an_operation_that_is_no_observable(simulator):
+    """An operation that is no product of Pauli operators is named, with what to write instead."""
+    with pytest.raises(errors.OptionError, match=r"got the operation cirq\.H.*cirq\.PauliSum"):
+        simulator.simulate_expectation_values(cirq.Circuit(cirq.X(A)), cirq.H(A))
+
+
+class Leaks(cirq.Gate):
+    """A channel whose Kraus matrices have a trace of 2."""
+
+    def _num_qubits_(self):
+        return 1
+
+    def _kraus_(self):
+        return [np.eye(2), np.eye(2)]
+
+
+@pytest.mark.parametrize(
+    ("gate", "kind"), [(Opaque(), errors.UnknownInstruction), (Leaks(), errors.NoiseError)], ids=["opaque", "leaks"]
+)
+def test_what_is_refused_is_refused_between_moments_too(simulator, gate, kind):
+    """An operation that `simulate` refuses is refused by `simulate_moment_steps` with an error of the same kind."""
+    circuit = cirq.Circuit(gate(A))
+    with pytest.raises(kind):
+        simulator.simulate(circuit)
+    with pytest.raises(kind):
+        list(simulator.simulate_moment_steps(circuit))
+
+
 def test_expectation_values_after_measurement(simulator):
     """Measurements that would spoil an expectation value are refused, as in Cirq."""
     with pytest.raises(errors.MeasurementError, match="permit_terminal_measurements"):

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import sympy
 
-from qsim_ex_cirq import QsimExSimulator
+from qsim_ex_cirq import QsimExDensityMatrixSimulator, QsimExSimulator
 
 A, B, C = cirq.LineQubit.range(3)
 GATES = cirq.testing.random_circuit(5, 12, 0.7, random_state=7)
@@ -56,6 +56,20 @@ def test_parameters_order_and_initial_state(simulator: QsimExSimulator) -> None:
     ours = list(simulator.simulate_moment_steps(circuit, **given))[-1].state_vector()
     theirs = list(cirq.Simulator(dtype=np.complex128).simulate_moment_steps(circuit, **given))[-1].state_vector()
     np.testing.assert_allclose(ours, theirs, atol=1e-6)
+
+
+def test_formulas_without_symbols_are_numbers() -> None:
+    """A subcircuit whose symbol is replaced by π/4 is that of the number, with state vectors and density matrices."""
+    symbol = sympy.Symbol("a")
+    inner = cirq.FrozenCircuit(cirq.rx(symbol)(A), cirq.CNOT(A, B))
+    circuit, plain = (
+        cirq.Circuit(cirq.CircuitOperation(inner, param_resolver={"a": value})) for value in (sympy.pi / 4, np.pi / 4)
+    )
+    expected = cirq.Simulator(dtype=np.complex128).simulate(plain).final_state_vector
+    *_, step = QsimExSimulator(dtype=np.complex128).simulate_moment_steps(circuit)
+    assert np.abs(step.state_vector() - expected).max() < 1e-14
+    density = QsimExDensityMatrixSimulator(dtype=np.complex128).simulate(circuit).final_density_matrix
+    assert np.abs(density - np.outer(expected, expected.conj())).max() < 1e-14
 
 
 def test_an_empty_circuit_has_one_step(simulator: QsimExSimulator) -> None:
