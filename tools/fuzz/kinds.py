@@ -54,7 +54,10 @@ ENGINE = (
 BESIDE_AER = ("aer", "large")
 """Beginnings of the names of kinds that are compared with Aer."""
 
-FRAMEWORKS = {"qiskit": ("qiskit_kinds", "qiskit_loops", "qiskit_bases"), "cirq": ("cirq_kinds", "cirq_qudit_kinds")}
+FRAMEWORKS = {
+    "qiskit": ("qiskit_kinds", "qiskit_loops", "qiskit_bases"),
+    "cirq": ("cirq_kinds", "cirq_loops", "cirq_qudit_kinds"),
+}
 """Modules with the kinds of each framework, which take seconds to load."""
 
 
