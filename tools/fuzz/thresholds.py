@@ -37,6 +37,8 @@ DRAWN: Mapping[str, tuple[int, ...]] = {
     "change_microseconds": (0, 1),
     "clustered_percent": (0, 100),
     "clustered_entries": (0, 1 << 30),
+    "looks": (1, 2, 6),
+    "left_percent": (0, 100),
     "block_pieces": (2, 8),
     "pieces_of_three": (2, 5),
     "pieces_of_phase": (2, 12),

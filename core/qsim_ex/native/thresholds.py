@@ -74,6 +74,8 @@ class Native:
         half of that for a change; 0 stands for no limit.
     clustered_percent: how much of the gates on several wires has to be part of clusters, if these are written.
     clustered_entries: what may be looked at for clusters in a first run, for each of its microseconds.
+    looks: how often clusters are looked for, in turns from either end of a circuit.
+    left_percent: how many percent of the pieces that were read a look may leave so that another one follows.
     block_pieces: the fewest gates on two wires, as a transpiler writes them, of a matrix on four wires; of one without
         zeros twice as many. Fewer are no dearer as matrices on three. pieces_of_three: of one on three wires; fewer
         are no dearer one by one. pieces_of_phase: of a cluster that is looked at as one phase under many controls.
@@ -140,6 +142,8 @@ class Native:
     change_microseconds: int = 8
     clustered_percent: int = 25
     clustered_entries: int = 75
+    looks: int = 3
+    left_percent: int = 70
     block_pieces: int = 40
     pieces_of_three: int = 12
     pieces_of_phase: int = 40
@@ -148,7 +152,7 @@ class Native:
     pieces_ahead: int = 2000
     pieces_behind: int = 24
     many_pieces: int = 8
-    evaluated_entries: int = 250
+    evaluated_entries: int = 125
     first_entries: int = 10_000
     piece_entries: int = 600
     look_entries: int = 1000

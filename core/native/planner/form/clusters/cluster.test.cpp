@@ -3,7 +3,7 @@
 #include "planner/form/clusters/cluster.hpp"
 
 #include "planner/form/clusters/naive_phases.test.hpp"
-#include "planner/form/clusters/piece_order.hpp"
+#include "planner/form/clusters/order/piece_order.hpp"
 
 using namespace qx::form;
 

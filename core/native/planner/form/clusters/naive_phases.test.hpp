@@ -54,12 +54,20 @@ inline State multiplied(const Piece& piece, const State& to) {
     return out;
 }
 
+inline State swapped(State to, Mask wires) {
+    const Mask low = unit(lowest(wires));
+    for (std::size_t k = 0; k < to.size(); ++k)
+        if ((k & wires) == low) std::swap(to[k], to[k ^ wires]);
+    return to;
+}
+
 // Lets pieces act.
 inline State applied(Pieces& of, State to) {
     for (const Piece& piece : of.all) {
         if (piece.has_turns()) each(piece.wires, [&](int wire) { to = turned(to, wire, piece.turn_of(wire)); });
         if (piece.kind == Piece::where) to = with_phase(to, piece.wires, piece.values, piece.angle);
-        else if (piece.kind == Piece::block || piece.kind == Piece::controlled) to = multiplied(piece, to);
+        else if (piece.kind == Piece::swap) to = swapped(to, piece.wires);
+        else if (!piece.entries.empty()) to = multiplied(piece, to);
         else to = rotated({0, piece.wires}, piece.angle, to);
     }
     for (int wire = 0; wire < static_cast<int>(of.carried().size()); ++wire) to = turned(to, wire, of.carried(wire));

@@ -8,7 +8,7 @@
 
 #include "planner/form/clusters/bits/axis_pieces.hpp"
 #include "planner/form/clusters/bits/evaluation.hpp"
-#include "planner/form/clusters/piece_order.hpp"
+#include "planner/form/clusters/order/piece_order.hpp"
 #include "thresholds/table.hpp"
 
 namespace qx::form {

@@ -1,6 +1,6 @@
 // An order of pieces in which those on few wires lie together.
 
-#include "planner/form/clusters/piece_order.hpp"
+#include "planner/form/clusters/order/piece_order.hpp"
 
 #include <algorithm>
 
