@@ -48,6 +48,7 @@ DRAWN: Mapping[str, tuple[int, ...]] = {
     "pieces_behind": (0, 2),
     "many_pieces": (0, 2, 1 << 20),
     "evaluated_entries": (0, 10),
+    "again_entries": (0, 10),
     "first_entries": (0, 100),
     "piece_entries": (0, 10),
     "look_entries": (0, 20),

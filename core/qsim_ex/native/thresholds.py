@@ -87,7 +87,8 @@ class Native:
     pieces_ahead: the most pieces that are looked at from one on; pieces_behind: the most that are left behind what is
         evaluated while all its wires have some.
     many_pieces: how many pieces for each thing that is left are so many that more entries are looked at.
-    evaluated_entries: for each piece in all; first_entries: from a piece on; piece_entries: more for each that fits.
+    evaluated_entries: for each piece in all, in the first look; again_entries: in each later one; first_entries: from a
+        piece on; piece_entries: more for each that fits.
     look_entries: before what all is is looked at half as often as pieces act; act_entries: for one piece; all_entries:
         for each piece, for what all is; part_entries: for a sum, or a number of products, that may be left.
     conditions_of_turns: the most conditions under which turns of a wire wait, 5 or fewer. written_products: the most
@@ -152,7 +153,8 @@ class Native:
     pieces_ahead: int = 2000
     pieces_behind: int = 24
     many_pieces: int = 8
-    evaluated_entries: int = 125
+    evaluated_entries: int = 250
+    again_entries: int = 63
     first_entries: int = 10_000
     piece_entries: int = 600
     look_entries: int = 1000

@@ -14,9 +14,9 @@
 #include "planner/form/clusters/blocks/one_phase.hpp"
 #include "planner/form/clusters/blocks/selected.hpp"
 #include "planner/form/clusters/controlled_turns.hpp"
-#include "planner/form/clusters/pair.hpp"
 #include "planner/form/clusters/order/piece_order.hpp"
 #include "planner/form/clusters/order/reversed.hpp"
+#include "planner/form/clusters/pair.hpp"
 #include "planner/form/clusters/settled_turns.hpp"
 #include "planner/form/clusters/toffolis/sandwiches.hpp"
 #include "planner/form/clusters/toffolis/windows.hpp"
@@ -91,8 +91,8 @@ bool Clusters::advance() {
     if (pass_ == on_many_wires && !worthwhile())
         made_ = with_windows(std::move(made_), work_at_first + work_in_windows * read_, work_, parts_);
     if (pass_ == last_of_many) {
-        made_ = evaluated(std::move(made_), starts_on_zeros(),
-                          static_cast<std::size_t>(thresholds.evaluated_entries) * read_, work_, parts_);
+        const Int entries = looks_ ? thresholds.again_entries : thresholds.evaluated_entries;
+        made_ = evaluated(std::move(made_), starts_on_zeros(), static_cast<std::size_t>(entries) * read_, work_, parts_);
         made_ = without_computing(std::move(made_), work_at_first + work_around * read_, work_, parts_);
     }
     if (pass_ == passes.size()) return false;
