@@ -54,6 +54,7 @@ constexpr std::size_t work_in_windows = 100;
 constexpr std::size_t work_around = 200;     // entries around phases, for each piece that was read
 constexpr std::size_t vain_at_first = 150'000, work_in_vain = 30;  // entries for one phase, for each piece that was read
 constexpr double much = 4;                   // gain of phases that are worth more work
+constexpr Int looks_parts = 4;  // of what a first run allows, of which looks may have taken one so that another follows
 constexpr std::size_t patience = 24;         // clusters without phases before others are looked at less closely
 
 }  // namespace
@@ -75,8 +76,13 @@ bool Clusters::worthwhile(Int percent) const {
     return percent >= thresholds.clustered_percent;
 }
 
+// Whether all looks so far have taken more than one of so many parts of what a first run allows.
+bool Clusters::took_more_than(Int parts) const {
+    return within_ >= 0 && parts * static_cast<Int>(work_) / std::max<Int>(1, within_) > thresholds.clustered_entries;
+}
+
 bool Clusters::advance() {
-    if (within_ >= 0 && static_cast<Int>(work_) / std::max<Int>(1, within_) > thresholds.clustered_entries) {
+    if (took_more_than(1)) {
         gave_up_ = !looks_;
         if (gave_up_) return false;
         if (pass_ < passes.size()) end_looks(), begin_pass();
@@ -135,7 +141,7 @@ std::size_t size_of(const Pieces& of) {
 void Clusters::end_look() {
     const std::size_t before = std::exchange(size_, size_of(made_));
     if (!looks_ || size_ < size_of(fewest_)) fewest_ = made_, fewest_from_end_ = from_end_;
-    const bool is_last = ++looks_ >= thresholds.looks;
+    const bool is_last = ++looks_ >= thresholds.looks || took_more_than(looks_parts);
     if (is_last || size_ == before || 100 * made_.all.size() / std::max<std::size_t>(1, read_) > thresholds.left_percent)
         return end_looks();
     from_end_ = !from_end_, pass_ = 1;

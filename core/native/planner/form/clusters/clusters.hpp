@@ -31,6 +31,7 @@ class Clusters {
     void end_pass();
     void end_look();
     void end_looks();
+    bool took_more_than(Int parts) const;
     bool starts_on_zeros() const { return form_.on_zeros() && !from_end_; }
     void add(Piece piece);
     void finish(Mask wires);
