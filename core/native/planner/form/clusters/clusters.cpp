@@ -15,7 +15,6 @@
 #include "planner/form/clusters/blocks/selected.hpp"
 #include "planner/form/clusters/controlled_turns.hpp"
 #include "planner/form/clusters/order/piece_order.hpp"
-#include "planner/form/clusters/order/reversed.hpp"
 #include "planner/form/clusters/pair.hpp"
 #include "planner/form/clusters/settled_turns.hpp"
 #include "planner/form/clusters/toffolis/sandwiches.hpp"
@@ -61,7 +60,7 @@ constexpr std::size_t patience = 24;         // clusters without phases before o
 
 Clusters::Clusters(const Form& form, Int within)
     : form_(form), within_(within), given_(form.tableau().wires(), form.on_zeros()),
-      made_(form.tableau().wires(), form.on_zeros()), as_read_(made_), fewest_(made_) {
+      made_(form.tableau().wires(), form.on_zeros()), as_read_(made_), looks_(form.tableau().wires(), form.on_zeros()) {
     made_.phase = form.read_phase.value;
 }
 
@@ -83,9 +82,9 @@ bool Clusters::took_more_than(Int parts) const {
 
 bool Clusters::advance() {
     if (took_more_than(1)) {
-        gave_up_ = !looks_;
+        gave_up_ = !looks_.any();
         if (gave_up_) return false;
-        if (pass_ < passes.size()) end_looks(), begin_pass();
+        if (pass_ < passes.size()) made_ = looks_.result(), pass_ = passes.size(), open_.clear(), begin_pass();
     }
     const std::size_t all = pass_ ? given_.all.size() : form_.read_in_order.size();
     for (Int left = pass_ ? Int{64} : Int{thresholds.instructions_at_once}; left > 0 && next_ < all; --left, ++next_)
@@ -97,15 +96,18 @@ bool Clusters::advance() {
     if (pass_ == on_many_wires && !worthwhile())
         made_ = with_windows(std::move(made_), work_at_first + work_in_windows * read_, work_, parts_);
     if (pass_ == last_of_many) {
-        const Int entries = looks_ ? thresholds.again_entries : thresholds.evaluated_entries;
-        made_ = evaluated(std::move(made_), starts_on_zeros(), static_cast<std::size_t>(entries) * read_, work_, parts_);
+        const Int entries = looks_.any() ? thresholds.again_entries : thresholds.evaluated_entries;
+        made_ = evaluated(std::move(made_), looks_.on_zeros(), static_cast<std::size_t>(entries) * read_, work_, parts_);
         made_ = without_computing(std::move(made_), work_at_first + work_around * read_, work_, parts_);
     }
     if (pass_ == passes.size()) return false;
     if (passes[pass_].least < many && !worthwhile()) pass_ = std::max(pass_, passes.size() - 2);
     if (++pass_ == passes.size() - 1)
-        made_ = with_selected(without_controls(std::move(made_), starts_on_zeros(), paired_), paired_);
-    if (pass_ == passes.size()) end_look();
+        made_ = with_selected(without_controls(std::move(made_), looks_.on_zeros(), paired_), paired_);
+    if (pass_ == passes.size()) {
+        if (looks_.end(made_, read_, !took_more_than(looks_parts))) pass_ = 1;
+        else made_ = looks_.result();
+    }
     begin_pass();
     return true;
 }
@@ -117,42 +119,10 @@ void Clusters::begin_pass() {
     else if (pass_ == 2 && std::none_of(made_.all.begin(), made_.all.end(), is_block)) made_ = std::move(as_read_);
     given_ = std::move(made_);
     given_.all = near_each_other(std::move(given_.all), form_.tableau().wires(), passes[pass_ - 1].wires);
-    made_ = Pieces(form_.tableau().wires(), starts_on_zeros());
+    made_ = Pieces(form_.tableau().wires(), looks_.on_zeros());
     made_.phase = given_.phase, made_.nothing = given_.nothing;
     turns_.assign(made_.carried().size(), identity2);
     next_ = failed_ = 0, begun_ = work_, parts_begun_ = parts_;
-}
-
-namespace {
-
-// How much pieces are: they, and the turns before them.
-std::size_t size_of(const Pieces& of) {
-    std::size_t out = of.all.size();
-    for (const Piece& piece : of.all)
-        out += static_cast<std::size_t>(
-            std::count_if(piece.before.begin(), piece.before.end(), [](const Matrix2& one) { return !is_identity(one); }));
-    return out;
-}
-
-}  // namespace
-
-// Goes on with a look from the other end where the first one has found much, as long as looks change how much there is; then
-// with the last pass.
-void Clusters::end_look() {
-    const std::size_t before = std::exchange(size_, size_of(made_));
-    if (!looks_ || size_ < size_of(fewest_)) fewest_ = made_, fewest_from_end_ = from_end_;
-    const bool is_last = ++looks_ >= thresholds.looks || took_more_than(looks_parts);
-    if (is_last || size_ == before || 100 * made_.all.size() / std::max<std::size_t>(1, read_) > thresholds.left_percent)
-        return end_looks();
-    from_end_ = !from_end_, pass_ = 1;
-    made_ = reversed(std::move(made_), starts_on_zeros());
-}
-
-// Goes on with the last pass, on the fewest pieces that were found.
-void Clusters::end_looks() {
-    made_ = std::move(fewest_), pass_ = passes.size(), open_.clear();
-    from_end_ = false;
-    if (fewest_from_end_) made_ = reversed(std::move(made_), starts_on_zeros());
 }
 
 void Clusters::end_pass() {

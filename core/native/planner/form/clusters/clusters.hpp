@@ -8,6 +8,7 @@
 #pragma once
 
 #include "planner/form/clusters/cluster.hpp"
+#include "planner/form/clusters/order/looks.hpp"
 #include "planner/form/form.hpp"
 
 namespace qx::form {
@@ -29,10 +30,7 @@ class Clusters {
     void read(const ReadRotation& rotation, Index number);
     void begin_pass();
     void end_pass();
-    void end_look();
-    void end_looks();
     bool took_more_than(Int parts) const;
-    bool starts_on_zeros() const { return form_.on_zeros() && !from_end_; }
     void add(Piece piece);
     void finish(Mask wires);
     void cut(std::size_t cluster, Mask ahead = 0);
@@ -48,7 +46,7 @@ class Clusters {
     bool gave_up_ = false, is_rest_ = false;  // rest: whether what is added is left of a cluster
     Pieces given_, made_;  // by the pass before, and by this one
     Pieces as_read_;  // in the order in which others are found where there are no blocks on four wires
-    Pieces fewest_;  // that a look has left
+    Looks looks_;
     std::vector<Cluster> open_;
     std::vector<Matrix2> turns_;  // on each wire, before the next piece that is added
     std::size_t pass_ = 0, next_ = 0, read_ = 0;  // read: pieces at first
@@ -57,8 +55,6 @@ class Clusters {
     std::size_t begun_ = 0, parts_begun_ = 0;  // both when this pass began
     std::size_t vain_ = 0;  // entries that were looked at for one phase of many pieces, where none was found
     std::size_t paired_ = 0;  // pieces that have become matrices of pairs
-    std::size_t looks_ = 0, size_ = 0;  // that have ended; how much the last one has left
-    bool from_end_ = false, fewest_from_end_ = false;  // whether pieces are those of the inverse, the last one first
 };
 
 }  // namespace qx::form
