@@ -241,8 +241,8 @@ def check_dynamic(case: Case) -> str | None:
     case.run(NAMES | {"cirq": cirq, "sympy": sympy, "qc0": circuit, "q": qubits, "part": part})
     try:
         ways = ways_through(circuit, qubits)
-    except ValueError:  # of a case that was made smaller, or that asks a key under a name of another subcircuit
-        return None
+    except ValueError as error:  # of a case that was made smaller, or asks a key under another subcircuit's name
+        raise NotSupported(f"expected conditions on keys in scope, got {error}") from error
     numbers: dict[Records, int] = {}
     expected: dict[int, float] = {}
     for way in ways:

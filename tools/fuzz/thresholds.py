@@ -38,6 +38,7 @@ DRAWN: Mapping[str, tuple[int, ...]] = {
     "clustered_percent": (0, 100),
     "clustered_entries": (0, 1 << 30),
     "looks": (1, 2, 6),
+    "looks_parts": (0, 1 << 20),
     "left_percent": (0, 100),
     "block_pieces": (2, 8),
     "pieces_of_three": (2, 5),

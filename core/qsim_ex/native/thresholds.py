@@ -74,7 +74,8 @@ class Native:
         half of that for a change; 0 stands for no limit.
     clustered_percent: how much of the gates on several wires has to be part of clusters, if these are written.
     clustered_entries: what may be looked at for clusters in a first run, for each of its microseconds.
-    looks: how often clusters are looked for, in turns from either end of a circuit.
+    looks: how often clusters are looked for, in turns from either end of a circuit. looks_parts: the parts of what a
+        first run allows, of which looks may have taken one so that another follows.
     left_percent: how many percent of the pieces that were read a look may leave so that another one follows.
     block_pieces: the fewest gates on two wires, as a transpiler writes them, of a matrix on four wires; of one without
         zeros twice as many. Fewer are no dearer as matrices on three. pieces_of_three: of one on three wires; fewer
@@ -144,6 +145,7 @@ class Native:
     clustered_percent: int = 25
     clustered_entries: int = 75
     looks: int = 3
+    looks_parts: int = 4
     left_percent: int = 70
     block_pieces: int = 40
     pieces_of_three: int = 12

@@ -53,7 +53,6 @@ constexpr std::size_t work_in_windows = 100;
 constexpr std::size_t work_around = 200;     // entries around phases, for each piece that was read
 constexpr std::size_t vain_at_first = 150'000, work_in_vain = 30;  // entries for one phase, for each piece that was read
 constexpr double much = 4;                   // gain of phases that are worth more work
-constexpr Int looks_parts = 4;  // of what a first run allows, of which looks may have taken one so that another follows
 constexpr std::size_t patience = 24;         // clusters without phases before others are looked at less closely
 
 }  // namespace
@@ -105,7 +104,7 @@ bool Clusters::advance() {
     if (++pass_ == passes.size() - 1)
         made_ = with_selected(without_controls(std::move(made_), looks_.on_zeros(), paired_), paired_);
     if (pass_ == passes.size()) {
-        if (looks_.end(made_, read_, !took_more_than(looks_parts))) pass_ = 1;
+        if (looks_.end(made_, read_, !took_more_than(thresholds.looks_parts))) pass_ = 1;
         else made_ = looks_.result();
     }
     begin_pass();
