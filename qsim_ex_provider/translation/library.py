@@ -52,7 +52,7 @@ from qsim_ex_provider.translation import control_flow, matrices, paulis
 from qsim_ex_provider.translation.noise import lindblad_of, of_operation
 from qsim_ex_provider.translation.place import Place
 from qsim_ex_provider.translation.powers import power_of
-from qsim_ex_provider.translation.translator import Translator
+from qsim_ex_provider.translation.translator import Translator, class_rows
 from qsim_ex_provider.translation.walk import only_gates
 
 CHANNELS = ("kraus", "superop", "quantum_channel")
@@ -166,8 +166,16 @@ def _clifford(operation: Clifford, place: Place, to: Translator) -> None:
 
 
 def is_its_base(gate: ControlledGate) -> bool:
-    """Return whether a gate is its base gate under controls; some MCX have helper qubits at their end."""
-    return bool(gate.num_qubits == gate.num_ctrl_qubits + gate.base_gate.num_qubits)
+    """Return whether a gate is its base gate under controls, by the base gate's definition if it has one.
+
+    Some MCX have helper qubits at their end. What Qiskit assigns to parameters goes into the gate's definition, and
+    into the parameters of its base gate, but not into a definition that this has already.
+    """
+    base = gate.base_gate
+    if gate.num_qubits != gate.num_ctrl_qubits + base.num_qubits:
+        return False
+    definition = None if base.base_class in class_rows() else getattr(base, "_definition", None)
+    return definition is None or not definition.num_parameters or [*definition.parameters] == [*base.params]
 
 
 @emit.register(ControlledGate)

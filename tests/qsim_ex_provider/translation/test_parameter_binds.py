@@ -16,6 +16,7 @@ from qiskit.circuit import AnnotatedOperation, Parameter, ParameterVector, Power
 from qiskit.circuit.library import UGate
 from qiskit.exceptions import QiskitError
 from qiskit.providers import JobStatus
+from qiskit.quantum_info import Statevector
 
 from qsim_ex import Simulator, errors
 from qsim_ex.frameworks import job_seeds
@@ -308,3 +309,31 @@ def test_counts_one_by_one_in_any_order_are_those_of_all(shots):
     for key in (130, -131):
         with pytest.raises(QiskitError, match="could not be found"):
             result.get_counts(key)
+
+
+ASSIGNED: dict[str, dict[Any, Any]] = {
+    "numbers": {A: 0.3, B: -0.7},
+    "one for the other": {A: B, B: A},
+    "a multiple of its name": {A: 2 * Parameter("a")},
+    "one of them": {B: 0.4},
+}
+
+
+@pytest.mark.parametrize("given", ASSIGNED.values(), ids=list(ASSIGNED))
+@pytest.mark.parametrize("state", [1, 0])
+def test_gates_under_controls_take_what_was_assigned(given: dict[Any, Any], state: int) -> None:
+    """A gate of a circuit's, under a control, has the parameters that were assigned to it; its base gate keeps others."""
+    inner = QuantumCircuit(2, global_phase=B)
+    inner.rx(A / 2, 0)
+    inner.cp(B, 0, 1)
+    circuit = QuantumCircuit(3)
+    circuit.h(range(3))
+    circuit.append(inner.to_gate().control(1, ctrl_state=state, annotated=False), [0, 1, 2])
+    circuit.ry(0.3, range(3))
+    circuit = circuit.assign_parameters(given)
+    values = {parameter: 0.9 - 0.4 * place for place, parameter in enumerate(circuit.parameters)}
+    expected = Statevector(circuit.assign_parameters(values)).data
+    save_statevector(circuit)
+    binds = [{parameter: [value] for parameter, value in values.items()}] if values else None
+    found = QsimExBackend(device="cpu").run(circuit, parameter_binds=binds).result().get_statevector()
+    np.testing.assert_allclose(found, expected, atol=1e-12)
