@@ -77,7 +77,10 @@ def _check_values(circuit: QuantumCircuit, values: object, where: str) -> None:
             raise ParameterError(f"{where}: circuit {circuit.name!r} has unbound parameters: {', '.join(missing)}.")
     else:
         try:
-            shape = np.asarray(values, dtype=np.float64).shape
+            found = np.asarray(values)
+            if found.dtype.kind == "c" and found.imag.any():
+                raise ValueError("some are not real")
+            shape = np.asarray(found, dtype=np.float64).shape
         except (TypeError, ValueError) as error:
             raise ParameterError(f"{where}: {listed}; their values are no array of numbers: {error}") from error
         if len(names) != 1 and shape[-1:] != (len(names),):  # a single parameter needs no axis of its own

@@ -15,6 +15,7 @@ from qiskit.primitives import BaseSamplerV2, BitArray, DataBin, PrimitiveJob, Pr
 from qiskit.primitives.containers.sampler_pub import SamplerPub
 
 from qsim_ex import Options, Simulator
+from qsim_ex.errors import OutOfMemory
 from qsim_ex.frameworks import BindingGroup, JobRuns, check, counted, derived_seeds, digest, shown, with_options
 from qsim_ex.options import OptionKeywords
 from qsim_ex_provider.one_thread import in_turn
@@ -145,7 +146,7 @@ def _sample(sampled: _SampledPub, runs: JobRuns, seeds: NDArray[np.uint64]) -> S
     pub = sampled.pub
     circuit, shots, count = pub.circuit, int(pub.shots), pub.parameter_values.size
     registers = {register.name: _Register(circuit, register) for register in circuit.cregs}
-    arrays = {name: np.zeros((count, shots, one.num_bytes), dtype=np.uint8) for name, one in registers.items()}
+    arrays = {name: _no_bits(count, shots, one.num_bytes) for name, one in registers.items()}
     where: dict[str, object] = {}
     chunk = max(1, CHUNK_BYTES // max(1, shots * circuit.num_clbits))
     for group in sampled.groups if registers else ():
@@ -166,6 +167,15 @@ def _sample(sampled: _SampledPub, runs: JobRuns, seeds: NDArray[np.uint64]) -> S
     about = {"precision": runs.options.precision, **where, "seconds": perf_counter() - begin}
     metadata = {"shots": shots, "circuit_metadata": circuit.metadata, **about}
     return SamplerPubResult(DataBin(**data, shape=pub.shape), metadata=metadata)
+
+
+def _no_bits(count: int, shots: int, num_bytes: int) -> NDArray[np.uint8]:
+    """Return a register's bits of all shots of all bindings, each 0; raises `OutOfMemory`."""
+    try:
+        return np.zeros((count, shots, num_bytes), dtype=np.uint8)
+    except (MemoryError, ValueError) as error:  # NumPy raises the latter for what no address could name
+        bindings = f" for each of {count} bindings" if count > 1 else ""
+        raise OutOfMemory(f"a sample of {shots} shots{bindings} does not fit: {error}. Ask for fewer at a time.") from error
 
 
 class _Register:

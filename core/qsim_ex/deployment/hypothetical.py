@@ -48,6 +48,7 @@ def assign_hypothetical(
     try:
         return device, deploy(num_wires, options, free, reason)
     except OutOfMemory:
-        boundless = FreeMemory(free.in_host_memory, tuple((number, BOUNDLESS) for number, _ in free.devices), BOUNDLESS)
+        enough = max(BOUNDLESS, 2 * state_bytes(num_wires, options.dtype))  # the planner says what is too wide
+        boundless = FreeMemory(free.in_host_memory, tuple((number, enough) for number, _ in free.devices), enough)
         lifted = replace(options, max_memory=None, max_host_memory=None)
         return device, deploy(num_wires, lifted, boundless, f"{reason}; it does not fit there")

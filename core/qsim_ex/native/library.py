@@ -82,7 +82,7 @@ def instruction_set() -> str:
     Raises `OptionError` if this processor lacks the named one.
     """
     present = instruction_sets()
-    chosen = os.environ.get("QSIM_EX_INSTRUCTION_SET", present[0])
+    chosen = os.environ.get("QSIM_EX_INSTRUCTION_SET") or present[0]
     if chosen not in present:
         raise OptionError(
             f"expected QSIM_EX_INSTRUCTION_SET to be one of {', '.join(present)} on this processor, got {chosen!r}; "

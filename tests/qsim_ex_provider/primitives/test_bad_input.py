@@ -33,6 +33,7 @@ SHAPES: list[tuple[Any, str]] = [
     ({"alpha": 1.0, "betta": 2.0}, r"'betta'. Did you mean 'beta'"),
     ({"alpha": [1.0, 2.0], "beta": [1.0, 2.0, 3.0]}, r"PUB 1: .*shape"),
     ([["one", "two"]], r"no array of numbers"),
+    (np.full((3, 2), 1 + 1j), r"no array of numbers: some are not real"),
     ([np.inf, 0.0], r"'rx': .*not finite in binding 0"),
     ([[0.0, 0.0], [0.0, np.nan]], r"'ry': .*not finite in binding 1.*'given'"),
 ]
@@ -66,6 +67,13 @@ def test_shapes_that_do_not_broadcast() -> None:
     """Observables and values that cannot be broadcast are named with their shapes."""
     with pytest.raises(errors.CircuitError, match=r"\(3,\).*\(2,\)"):
         EstimatorV2(device="cpu").run([(given(), ["ZZ", "XX", "YY"], np.zeros((2, 2)))])
+
+
+@pytest.mark.parametrize("shots", [10**14, 10**19])
+def test_shots_that_no_memory_holds(shots: int) -> None:
+    """Shots whose bits do not fit are refused as such, whether NumPy could name their number or not."""
+    with pytest.raises(errors.OutOfMemory, match=f"a sample of {shots} shots does not fit: .*Ask for fewer"):
+        SamplerV2(device="cpu").run([(given(True), [1.0, 2.0])], shots=shots).result()
 
 
 @pytest.mark.parametrize("shots", [0, -3, 1.5, True])
