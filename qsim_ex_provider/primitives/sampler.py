@@ -175,7 +175,9 @@ def _no_bits(count: int, shots: int, num_bytes: int) -> NDArray[np.uint8]:
         return np.zeros((count, shots, num_bytes), dtype=np.uint8)
     except (MemoryError, ValueError) as error:  # NumPy raises the latter for what no address could name
         bindings = f" for each of {count} bindings" if count > 1 else ""
-        raise OutOfMemory(f"a sample of {shots} shots{bindings} does not fit: {error}. Ask for fewer at a time.") from error
+        raise OutOfMemory(
+            f"a sample of {shots} shots{bindings} does not fit: {error}. Ask for fewer at a time."
+        ) from error
 
 
 class _Register:

@@ -191,3 +191,19 @@ def test_ctrl_c_at_any_moment_leaves_no_temporary_file(tmp_path: Path, monkeypat
         gc.enable()
     assert events > 50
     gc.collect()  # here, where nobody minds that a file was closed by it
+
+
+@pytest.mark.parametrize("linked", [False, True])
+@pytest.mark.parametrize("kind", ["a pipe", "a folder"])
+def test_what_is_no_file_is_not_replaced(tmp_path: Path, kind: str, linked: bool) -> None:
+    """A pipe, a folder or a device of that name, or behind a link of that name, is refused and stays what it is."""
+    path = there = tmp_path / "a"
+    os.mkfifo(there) if kind == "a pipe" else there.mkdir()
+    if linked:
+        path = tmp_path / "link"
+        path.symlink_to(there)
+    before = there.stat().st_mode, listed(tmp_path)
+    with pytest.raises(SavedStateError, match=r"cannot be written: expected a file, or none, got a folder or a device"):
+        with written(path):
+            pytest.fail("nothing is to be written")
+    assert (there.stat().st_mode, listed(tmp_path)) == before

@@ -6,6 +6,7 @@ import errno
 import os
 import secrets
 import shutil
+import stat
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -34,10 +35,15 @@ def written(path: Path, needed: int = 0) -> Iterator[BinaryIO]:
     needed: about how many bytes will be written. Until the end the bytes are in a file with another name in the same
     folder, so of two writers one leaves its whole file. A link of that name is replaced, not followed. The file is
     readable by whom the user's umask allows.
-    Raises `SavedStateError` if the disk has no room, before anything is written, or if writing fails.
+    Raises `SavedStateError`, before anything is written, if the disk has no room or the path, or what it links to, is
+    no file; and if writing fails.
     """
     part: Path | None = None
     try:
+        if _is_no_file(path):  # a device such as /dev/null would be gone
+            raise SavedStateError(
+                f"{path} cannot be written: expected a file, or none, got a folder or a device. Give another path."
+            )
         remove_leftovers(path)
         free = shutil.disk_usage(path.parent).free
         if needed > free:
@@ -74,6 +80,14 @@ def remove_leftovers(path: Path) -> None:
                 part.unlink()
             finally:
                 os.close(handle)
+
+
+def _is_no_file(path: Path) -> bool:
+    """Return whether a path, or what it links to, is there and is no file."""
+    try:
+        return not stat.S_ISREG(path.stat().st_mode)
+    except OSError:
+        return False
 
 
 def _begun(path: Path) -> tuple[Path, BinaryIO]:
