@@ -39,7 +39,8 @@ struct Pass {
     bool looks_ahead() const { return looks_for == blocks && wires == 4; }  // where others than the longest are cut
 };
 constexpr double many = 2;  // passes in which fewer make one come last, where much was found
-constexpr std::array<Pass, 8> passes{{{4, Pass::blocks, 0, many},
+constexpr std::array<Pass, 9> passes{{{4, Pass::blocks, 0, many},
+                                      {3, Pass::blocks, 0, many},  // of which pairs may be part
                                       {2, Pass::phases, 250, many},
                                       {3, Pass::blocks, 0, many},
                                       {8, Pass::phases, 200, many},
@@ -47,7 +48,7 @@ constexpr std::array<Pass, 8> passes{{{4, Pass::blocks, 0, many},
                                       {4, Pass::phases, 250, 1.4},
                                       {3, Pass::controlled, 250, 1},
                                       {2, Pass::phases, 100, 1.4}}};
-constexpr std::size_t on_many_wires = 4, last_of_many = 5;  // the numbers of passes
+constexpr std::size_t before_pairs = 2, on_many_wires = 5, last_of_many = 6;  // the numbers of passes
 constexpr std::size_t work_at_first = 100'000, work_for_found = 10'000;
 constexpr std::size_t work_in_windows = 100;
 constexpr std::size_t work_around = 200;     // entries around phases, for each piece that was read
@@ -112,10 +113,13 @@ bool Clusters::advance() {
 }
 
 void Clusters::begin_pass() {
-    const auto is_block = [](const Piece& one) { return one.kind == Piece::block; };
-    if (pass_ == 1 && !may_have_wide_blocks(made_)) ++pass_;
-    else if (pass_ == 1) as_read_ = made_;
-    else if (pass_ == 2 && std::none_of(made_.all.begin(), made_.all.end(), is_block)) made_ = std::move(as_read_);
+    const auto blocks = [](const Pieces& of) {
+        const auto is_block = [](const Piece& one) { return one.kind == Piece::block; };
+        return std::count_if(of.all.begin(), of.all.end(), is_block);
+    };
+    if (pass_ == 1 && !may_have_wide_blocks(made_)) pass_ += before_pairs;
+    else if (pass_ > 1 && pass_ <= before_pairs + 1 && blocks(made_) == blocks(as_read_)) made_ = std::move(as_read_);
+    if (pass_ <= before_pairs) as_read_ = made_;
     given_ = std::move(made_);
     given_.all = near_each_other(std::move(given_.all), form_.tableau().wires(), passes[pass_ - 1].wires);
     made_ = Pieces(form_.tableau().wires(), looks_.on_zeros());

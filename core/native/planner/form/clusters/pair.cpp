@@ -34,11 +34,7 @@ std::size_t other_than_equal(const std::array<double, 3>& rests) {
 // Whether wires change places before a matrix that mixes by an angle, since a smaller one is left then.
 bool swaps(double angle) { return std::fabs(angle) > half / 4; }
 
-}  // namespace
-
-std::optional<Weyl> find_pair(const Cluster& of, std::size_t& work) {
-    const std::size_t number = of.pieces.size();
-    if (number < least || count(of.wires) != 2) return {};
+Weyl weyl_of(const Cluster& of, std::size_t& work) {
     Segment whole;
     std::vector<int> wires;
     each(of.wires, [&](int wire) { wires.push_back(wire), whole.add_wire(); });
@@ -46,7 +42,23 @@ std::optional<Weyl> find_pair(const Cluster& of, std::size_t& work) {
         act(piece, whole, wires);
         work += whole.size();
     }
-    const Weyl out(whole.dense().data());
+    return Weyl(whole.dense().data());
+}
+
+}  // namespace
+
+std::size_t fewest_on_two(const Cluster& of, std::size_t& work) {
+    if (of.pieces.size() < least) return of.pieces.size();
+    const std::array<double, 3> rests = rests_of(weyl_of(of, work));
+    if (other_than_equal(rests) < 3) return 1;
+    const auto some = std::count_if(rests.begin(), rests.end(), [](double one) { return std::fabs(one) > rounding; });
+    return static_cast<std::size_t>(some);
+}
+
+std::optional<Weyl> find_pair(const Cluster& of, std::size_t& work) {
+    const std::size_t number = of.pieces.size();
+    if (number < least || count(of.wires) != 2) return {};
+    const Weyl out = weyl_of(of, work);
     const std::array<double, 3> rests = rests_of(out);
     const std::size_t alone = other_than_equal(rests);
     if (alone == 3 || (number == least && of.is_rest && swaps(rests[alone == 2 ? 0 : 2])))

@@ -17,6 +17,9 @@ inline Matrix2 matrix_of(const Turn& of) {
 // two of four states alone, which three CZ do not tell.
 std::optional<Weyl> find_pair(const Cluster& of, std::size_t& work);
 
+// Returns how many pieces a cluster on two wires may be: a pair is one, and a piece for each angle of others.
+std::size_t fewest_on_two(const Cluster& of, std::size_t& work);
+
 // Puts a cluster on two wires as such a matrix, between turns, and a swap before it if its angle is smaller then.
 void put_pair(const Cluster& of, const Weyl& pair, Pieces& to);
 

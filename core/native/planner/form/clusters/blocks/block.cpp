@@ -8,6 +8,7 @@
 
 #include "planner/form/clusters/blocks/conserved.hpp"
 #include "planner/form/clusters/blocks/halves.hpp"
+#include "planner/form/clusters/pair.hpp"
 #include "thresholds/table.hpp"
 
 namespace qx::form {
@@ -182,6 +183,28 @@ std::size_t most_beside_one(const Cluster& of) {
     return out;
 }
 
+// All of a cluster, where those one behind the other on two wires are as few as they can be.
+std::size_t in_pairs(const Cluster& of, std::size_t& work) {
+    std::vector<Cluster> open;
+    std::size_t out = 0;
+    const auto close = [&](Mask wires) {
+        for (const Cluster& one : open) out += one.wires & wires ? fewest_on_two(one, work) : 0;
+        std::erase_if(open, [&](const Cluster& one) { return (one.wires & wires) != 0; });
+    };
+    for (const Piece& piece : of.pieces) {
+        const auto same = [&](const Cluster& one) { return one.wires == piece.wires; };
+        if (const auto at = std::find_if(open.begin(), open.end(), same); at != open.end()) {
+            at->pieces.push_back(piece);
+            continue;
+        }
+        close(piece.wires);
+        if (count(piece.wires) > 2) out += in_cx(piece);
+        else open.push_back({piece.wires, {piece}});
+    }
+    close(of.wires);
+    return out;
+}
+
 }  // namespace
 
 std::size_t put_block(Cluster& of, int wires, bool ends, Pieces& to, std::size_t& work) {
@@ -192,6 +215,7 @@ std::size_t put_block(Cluster& of, int wires, bool ends, Pieces& to, std::size_t
     const bool is_short = is_wide && all < thresholds.block_pieces;
     const std::size_t least = is_wide && !is_short ? static_cast<std::size_t>(thresholds.block_pieces) : of_three;
     if (count(of.wires) < wires || (is_short ? most_beside_one(of) : all) < least) return 0;
+    if (!is_wide && in_pairs(of, work) < least) return 0;
     if (is_wide && num_on_three(of.pieces.begin(), of.pieces.end()) + num_on_three(of.pieces.rbegin(), of.pieces.rend()) >=
                        of.pieces.size())
         return 0;  // two smaller ones
