@@ -74,6 +74,22 @@ def test_a_wire_that_chooses_what_becomes_of_three_others_is_read(basis: tuple[s
 
 
 @pytest.mark.parametrize("basis", BASES)
+def test_matrices_on_three_wires_of_which_pairs_are_part_come_back(basis: tuple[str, ...]) -> None:
+    """A hopping that a third wire dilates is one matrix, though hoppings of two wires are part of what is written."""
+    gates, hop_left = entangled(7), np.zeros((4, 4))
+    hop_left[1, 2], hop_left[2, 1] = 1.5, 0.7
+    values, vectors = np.linalg.eig(hop_left)
+    left, lengths, right = np.linalg.svd(vectors * np.exp(-0.4j * values) @ np.linalg.inv(vectors))
+    lengths /= lengths.max()
+    rest = np.sqrt(np.clip(1 - lengths**2, 0, None))
+    kept, beside = left * lengths @ right, left * rest @ left.conj().T
+    dilated = np.block([[kept, beside], [right.conj().T * rest @ right, -kept.conj().T]])
+    gates += [Gate("unitary", wires, matrix=dilated) for wires in [(0, 1, 4), (2, 3, 5), (1, 2, 6)]]
+    found = [len(one.mixes) + len(one.reads) for one in ops(clusters(transpiled(gates, 7, basis, 1))) if one.mixes]
+    assert [size for size in found if size > 2] == [3, 3, 3]
+
+
+@pytest.mark.parametrize("basis", BASES)
 def test_sums_between_dense_matrices_of_two_wires_have_zeros(basis: tuple[str, ...]) -> None:
     """A sum modulo 3 between dense matrices of two wires is one matrix, of which at least half is 0."""
     rng = np.random.default_rng(3)

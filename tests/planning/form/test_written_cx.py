@@ -57,6 +57,22 @@ def test_cx_of_all_pairs_come_back(basis: tuple[str, ...], turns: tuple[str, ...
     assert found.count("pauli_rotation") <= 4 * WIRES * len(turns)
 
 
+@pytest.mark.parametrize("basis", BASES)
+def test_cx_between_s_and_t_come_back(basis: tuple[str, ...]) -> None:
+    """CX with S, T and other phases among them are CX, though each S lets a wire have three operators between turns."""
+    rng, gates = np.random.default_rng(5), ansatz(("ry",), "cx", layers=0)
+    for _ in range(3):
+        for _ in range(120):
+            wires = tuple(sorted(rng.permutation(WIRES)[:2].tolist()))
+            gates.append(Gate("cx", wires))
+            if rng.integers(4) == 0:
+                gates.append(Gate("rz", wires[1:], (float(rng.integers(-3, 4)) * np.pi / 4,)))
+        gates += [Gate("rx", (wire,), (float(rng.uniform(0.3, 2)),)) for wire in range(WIRES)]
+    found = names(transpiled(gates, WIRES, basis, 1))
+    assert found.count("cx") > 240  # of 360, some of which cancel
+    assert found.count("cz") <= WIRES
+
+
 def test_cz_of_all_pairs_stay() -> None:
     """CZ of all pairs, which no H make CX, are fewer than they were, and no CX."""
     found = names(transpiled(ansatz(("ry",), "cz"), WIRES, BASES[0], 1))

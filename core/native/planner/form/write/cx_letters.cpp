@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <limits>
 
 namespace qx::form {
 
@@ -14,7 +15,8 @@ using LetterSet = unsigned;  // a bit for each
 
 constexpr Letter x = 1, z = 2, y = 3, any = 4;  // any: of turns about several axes
 constexpr LetterSet all_letters = 1U << x | 1U << z | 1U << y;
-constexpr std::size_t wrong_of = 8;  // of so many reflections one may be no CX
+constexpr std::size_t wrong_of = 8;    // of so many reflections one may be no CX
+constexpr std::size_t most_steps = 16;  // for each item, before only wishes choose
 
 using Counts = std::array<int, 4>;  // for each letter
 
@@ -96,11 +98,20 @@ class Parts {
     bool is_chosen(Index part) const { return std::has_single_bit(parts_[part].may); }
     bool is_z(Index part, Letter of) const { return parts_[part].may == 1U << of; }
 
+    int most_wishes(Index part) const {
+        int out = 0;
+        for (const Letter one : {x, z, y})
+            if (parts_[part].may >> one & 1) out = std::max(out, parts_[part].wishes[one]);
+        return out;
+    }
     // Leaves what is in a set to a part, if anything is.
     void narrow(Index part, LetterSet to) {
         const LetterSet was = parts_[part].may;
         if (!(was & to)) ++wrong_;
-        else if (was & ~to) known_.push_back({part, was}), parts_[part].may = was & to;
+        if (!(was & to) || !(was & ~to)) return;
+        lost_ += most_wishes(part);
+        known_.push_back({part, was}), parts_[part].may = was & to;
+        lost_ -= most_wishes(part);
     }
     // Lets another part know what one is: of a reflection one operator is Z, and if a turn's is Z on one side of it, it is so
     // on the other one; else H beside it may let both others change places.
@@ -111,11 +122,12 @@ class Parts {
     }
     // Chooses what a part writes as Z, and all that follows from it, until more than `most` contradict.
     void follow(Index part, Letter as_z, std::size_t most) {
-        wrong_ = 0;
+        wrong_ = 0, lost_ = 0;
         std::size_t next = known_.size();
         narrow(part, 1U << as_z);
         for (; next < known_.size() && wrong_ <= most; ++next) {
             const Index own = known_[next].part;
+            steps_ += 1 + parts_[own].reflections.size();
             for (const Index number : parts_[own].reflections) {
                 const WireItem& item = of_.items[number];
                 const bool second = places_[number][1] == own;
@@ -129,30 +141,28 @@ class Parts {
             if (own + 1 < parts_.size()) along(parts_[own + 1].turn, own + 1);
         }
     }
-    // Chooses what a part writes as Z, with what follows from it: so that little contradicts, and costs little.
+    // Chooses what a part writes as Z, with what follows from it: so that little contradicts, and few wishes are lost.
     void guess(Index part) {
         const std::size_t begin = known_.size();
-        std::size_t least = parts_.size() + of_.items.size();
-        int most = -1;
+        const bool looks = steps_ < most_steps * of_.items.size();
+        std::pair<std::size_t, int> least{std::numeric_limits<std::size_t>::max(), 0};
         Letter best = z;
         for (const Letter one : {z, x, y}) {
             if (!(parts_[part].may >> one & 1)) continue;
-            follow(part, one, least);
-            int wishes = 0;
-            for (std::size_t k = begin; k < known_.size(); ++k)
-                if (const Part& of = parts_[known_[k].part]; std::has_single_bit(of.may))
-                    wishes += of.wishes[static_cast<Letter>(std::countr_zero(of.may))];
-            if (wrong_ < least || (wrong_ == least && wishes > most)) least = wrong_, most = wishes, best = one;
+            if (looks) follow(part, one, least.first);
+            else wrong_ = 0, lost_ = -parts_[part].wishes[one];
+            if (const std::pair now{wrong_, lost_}; now < least) least = now, best = one;
             for (; known_.size() > begin; known_.pop_back()) parts_[known_.back().part].may = known_.back().may;
         }
-        follow(part, best, least);
+        follow(part, best, std::numeric_limits<std::size_t>::max());
     }
 
     const Wires& of_;
     std::vector<std::array<Index, 2>> places_;  // of the operators of each reflection, a part
     std::vector<Part> parts_;
     std::vector<Known> known_;  // what parts were before they became fewer, in this order
-    std::size_t wrong_ = 0;     // contradictions
+    std::size_t wrong_ = 0, steps_ = 0;  // contradictions of what is followed; all that was told
+    int lost_ = 0;              // wishes that can no longer come true
 };
 
 // Whether there are so many more reflections than turns of wires, each of one rotation or several, and other rotations.
