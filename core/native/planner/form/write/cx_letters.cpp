@@ -46,12 +46,14 @@ class Parts {
 
     // Chooses what is written as Z, so that as many reflections as can be found are CX; returns whether almost all are.
     bool choose() {
-        for (Index k = 0; k < parts_.size(); ++k)
-            if (!is_chosen(k)) guess(k);
         std::size_t reflections = 0, wrong = 0;
-        for (Index k = 0; k < of_.items.size(); ++k)
-            if (const WireItem& item = of_.items[k]; !item.gone && item.reflects())
-                ++reflections, wrong += is_z(places_[k][0], letter_of(item.a)) == is_z(places_[k][1], letter_of(item.b));
+        for (Index k = 0; k < of_.items.size(); ++k) {
+            const WireItem& item = of_.items[k];
+            if (item.gone || !item.reflects()) continue;
+            for (const Index part : places_[k])
+                if (!std::has_single_bit(parts_[part].may)) guess(part);
+            ++reflections, wrong += is_z(places_[k][0], letter_of(item.a)) == is_z(places_[k][1], letter_of(item.b));
+        }
         return wrong * wrong_of <= reflections;
     }
 
@@ -95,7 +97,6 @@ class Parts {
         }
     }
 
-    bool is_chosen(Index part) const { return std::has_single_bit(parts_[part].may); }
     bool is_z(Index part, Letter of) const { return parts_[part].may == 1U << of; }
 
     int most_wishes(Index part) const {
