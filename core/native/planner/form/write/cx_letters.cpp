@@ -15,8 +15,8 @@ using LetterSet = unsigned;  // a bit for each
 
 constexpr Letter x = 1, z = 2, y = 3, any = 4;  // any: of turns about several axes
 constexpr LetterSet all_letters = 1U << x | 1U << z | 1U << y;
-constexpr std::size_t wrong_of = 8;    // of so many reflections one may be no CX
-constexpr std::size_t most_steps = 16;  // for each item, before only wishes choose
+constexpr std::size_t wrong_of = 8;     // of so many reflections one may be no CX
+constexpr std::size_t most_steps = 16;  // for each item; behind so many only wishes choose
 
 using Counts = std::array<int, 4>;  // for each letter
 
@@ -24,9 +24,9 @@ Letter letter_of(const Pauli& of) { return static_cast<Letter>(letter(of, lowest
 
 // What is on a wire between two turns, where one operator is written as Z.
 struct Part {
-    Letter turn = 0;                 // before it; 0 if it is the first one of a wire
-    LetterSet may = all_letters;     // be written as Z
-    Counts wishes{};                 // what costs less where it is
+    Letter turn = 0;              // before it; 0 if it is the first one of a wire
+    LetterSet may = all_letters;  // be written as Z
+    Counts wishes{};              // what costs less where it is
     std::vector<Index> reflections{};
 };
 
@@ -114,8 +114,8 @@ class Parts {
         known_.push_back({part, was}), parts_[part].may = was & to;
         lost_ -= most_wishes(part);
     }
-    // Lets another part know what one is: of a reflection one operator is Z, and if a turn's is Z on one side of it, it is so
-    // on the other one; else H beside it may let both others change places.
+    // Lets another part know what one is: of a reflection one operator is Z, and if a turn's is Z on one side of it, it is
+    // so on the other one; else H beside it may let both others change places.
     void tell(Index from, Letter own, Index to, Letter other, bool alike) {
         const LetterSet may = parts_[from].may, bit = 1U << other;
         if (may == 1U << own) narrow(to, alike ? bit : all_letters & ~bit);
@@ -132,8 +132,8 @@ class Parts {
             for (const Index number : parts_[own].reflections) {
                 const WireItem& item = of_.items[number];
                 const bool second = places_[number][1] == own;
-                tell(own, letter_of(second ? item.b : item.a), places_[number][!second],
-                     letter_of(second ? item.a : item.b), false);
+                tell(own, letter_of(second ? item.b : item.a), places_[number][!second], letter_of(second ? item.a : item.b),
+                     false);
             }
             const auto along = [&](Letter turn, Index to) {
                 if (turn && turn != any) tell(own, turn, to, turn, true);
@@ -161,9 +161,9 @@ class Parts {
     const Wires& of_;
     std::vector<std::array<Index, 2>> places_;  // of the operators of each reflection, a part
     std::vector<Part> parts_;
-    std::vector<Known> known_;  // what parts were before they became fewer, in this order
-    std::size_t wrong_ = 0, steps_ = 0;  // contradictions of what is followed; all that was told
-    int lost_ = 0;              // wishes that can no longer come true
+    std::vector<Known> known_;           // what parts might be before they became fewer, in this order
+    std::size_t wrong_ = 0, steps_ = 0;  // contradictions of what is followed; all that was looked at
+    int lost_ = 0;                       // wishes that can no longer come true
 };
 
 // Whether there are so many more reflections than turns of wires, each of one rotation or several, and other rotations.

@@ -1,9 +1,9 @@
 // In which frames of wires gates on two wires are CX, which a plan in a CNOT frame carries for nothing.
 //
-// A reflection is CX where one of its operators is written as Z and the other one is not. H beside a turn about Y costs
-// nothing, so a wire may change there from Z to X; between such turns it is one segment, and each reflection says of two
-// segments whether they are alike. An ansatz with layers of CX comes back so from one of CZ, whose transpiler has made one
-// turn of each H and the RY beside it.
+// A reflection is CX where one of its operators is written as Z and the other one is not. Between two turns one of X, Y and
+// Z is written as Z on a wire, whatever S are among its gates, and each reflection tells of two wires what that may be. At a
+// turn about another operator it may change, since H beside RY costs nothing. An ansatz with layers of CX comes back so from
+// one of CZ, whose transpiler has made one turn of each H and the RY beside it.
 #pragma once
 
 #include "planner/form/write/wires.hpp"
