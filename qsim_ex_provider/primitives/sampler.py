@@ -15,7 +15,7 @@ from qiskit.primitives import BaseSamplerV2, BitArray, DataBin, PrimitiveJob, Pr
 from qiskit.primitives.containers.sampler_pub import SamplerPub
 
 from qsim_ex import Options, Simulator
-from qsim_ex.errors import OutOfMemory
+from qsim_ex.errors import CircuitError, OutOfMemory
 from qsim_ex.frameworks import BindingGroup, JobRuns, check, counted, derived_seeds, digest, shown, with_options
 from qsim_ex.options import OptionKeywords
 from qsim_ex_provider.one_thread import in_turn
@@ -25,6 +25,9 @@ from qsim_ex_provider.primitives.pubs import changed, coerced, listed, translate
 
 CHUNK_BYTES = 64 << 20
 """So many bytes of shots are divided into registers at a time."""
+
+_TAKEN = frozenset({"self", *getattr(DataBin, "_RESTRICTED_NAMES", ())})
+"""Names that the data of a PUB have already, and that no register of it may have."""
 
 
 @with_options(Options)
@@ -94,6 +97,11 @@ class SamplerV2(BaseSamplerV2):
             if isinstance(given, tuple | list) and len(given) == 3 and given[2] is not None:
                 check.shots(given[2])
             pub = coerced(SamplerPub, given, number, default, 1)
+            if taken := [one.name for one in pub.circuit.cregs if one.name in _TAKEN]:
+                raise CircuitError(
+                    f"PUB {number}: expected names that its result can have for classical registers, got {taken}; "
+                    "rename them."
+                )
             groups = translate_pub(pub.circuit, pub.parameter_values, self._noise)
             silent = bool(groups) and not any(group.template.structure.measures for group in groups)
             if silent or not pub.circuit.cregs:

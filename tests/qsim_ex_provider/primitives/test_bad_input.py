@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from qiskit.circuit import Parameter, QuantumCircuit
+from qiskit.circuit import ClassicalRegister, Parameter, QuantumCircuit, QuantumRegister
 from qiskit.primitives import PrimitiveJob
 from qiskit.primitives.containers.sampler_pub import SamplerPub
 
@@ -67,6 +67,15 @@ def test_shapes_that_do_not_broadcast() -> None:
     """Observables and values that cannot be broadcast are named with their shapes."""
     with pytest.raises(errors.CircuitError, match=r"\(3,\).*\(2,\)"):
         EstimatorV2(device="cpu").run([(given(), ["ZZ", "XX", "YY"], np.zeros((2, 2)))])
+
+
+@pytest.mark.parametrize("name", ["values", "shape", "self"])
+def test_registers_that_a_result_cannot_name(name: str) -> None:
+    """A register whose name Qiskit's data of a PUB have already is refused before anything runs."""
+    circuit = QuantumCircuit(QuantumRegister(1, "q"), ClassicalRegister(1, "c"), ClassicalRegister(1, name))
+    circuit.measure(0, 0)
+    with pytest.raises(errors.CircuitError, match=rf"PUB 0: .*classical registers, got \['{name}'\]; rename"):
+        SamplerV2(device="cpu").run([circuit])
 
 
 @pytest.mark.parametrize("shots", [10**14, 10**19])

@@ -322,7 +322,7 @@ ASSIGNED: dict[str, dict[Any, Any]] = {
 @pytest.mark.parametrize("given", ASSIGNED.values(), ids=list(ASSIGNED))
 @pytest.mark.parametrize("state", [1, 0])
 def test_gates_under_controls_take_what_was_assigned(given: dict[Any, Any], state: int) -> None:
-    """A gate of a circuit's, under a control, has the parameters that were assigned to it; its base gate keeps others."""
+    """A circuit's gate under a control has the parameters that were assigned to it; its base gate keeps others."""
     inner = QuantumCircuit(2, global_phase=B)
     inner.rx(A / 2, 0)
     inner.cp(B, 0, 1)
