@@ -19,6 +19,7 @@ from qiskit.circuit import (
     ControlModifier,
     Delay,
     ForLoopOp,
+    Gate,
     IfElseOp,
     InverseModifier,
     Measure,
@@ -70,7 +71,7 @@ def emit(operation: Any, place: Place, to: Translator) -> Any:
     """
     if to.standard(operation, place):
         return
-    if operation.name in CHANNELS:
+    if operation.name in CHANNELS and not isinstance(operation, Gate):
         _channel(operation, place, to)
         return
     if operation.name in READOUT:

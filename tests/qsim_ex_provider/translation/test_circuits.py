@@ -297,6 +297,24 @@ def test_initialize_writes_the_state() -> None:
     np.testing.assert_allclose(reference.simulate(translated), Statevector(circuit).data, atol=1e-12)
 
 
+NAMES = "barrier cx delay diagonal global_phase h initialize kraus measure pauli reset save_statevector superop unitary"
+
+
+@pytest.mark.parametrize("name", NAMES.split())
+def test_a_gate_is_what_its_definition_says_whatever_its_name(name: str) -> None:
+    """A gate of a user's that has the name of another instruction is its definition."""
+    gate, definition = Gate(name, 2, []), QuantumCircuit(2)
+    definition.ry(0.4, 0)
+    definition.cz(0, 1)
+    gate.definition = definition
+    circuit, expected = QuantumCircuit(2), QuantumCircuit(2)
+    circuit.h([0, 1])
+    circuit.append(gate, [1, 0])
+    expected.h([0, 1])
+    expected.compose(definition, [1, 0], inplace=True)
+    assert_same(circuit, expected)
+
+
 def test_initialize_with_a_number() -> None:
     """A whole number sets the qubits of its bits."""
     circuit = QuantumCircuit(3)
