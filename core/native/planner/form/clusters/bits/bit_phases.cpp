@@ -29,13 +29,20 @@ std::size_t joining(const std::vector<JointPhase>& phases) {
     return static_cast<std::size_t>(std::count_if(phases.begin(), phases.end(), joins));
 }
 
+// Returns where the phase of a product is, or comes.
+BitPhases::Products::iterator BitPhases::at(Mask bits) {
+    return std::lower_bound(of_products_.begin(), of_products_.end(), bits,
+                            [](const auto& one, Mask other) { return one.first < other; });
+}
+
 void BitPhases::add_product(Mask bits, double angle) {
-    const auto [at, is_new] = of_products_.try_emplace(bits, 0);
-    at->second = short_way(at->second + angle);
-    if (!is_sign(at->second)) return;
-    const Diagram where = is_none(at->second) ? Diagram() : product(bits);
+    auto own = at(bits);
+    if (own == of_products_.end() || own->first != bits) own = of_products_.insert(own, {bits, 0});
+    own->second = short_way(own->second + angle);
+    if (!is_sign(own->second)) return;
+    const Diagram where = is_none(own->second) ? Diagram() : product(bits);
     if (!diagrams_->fits()) return;
-    of_products_.erase(at);
+    of_products_.erase(own);
     add_sign(where);
 }
 
@@ -85,8 +92,9 @@ void BitPhases::flip_those_of_fewer() {
             Int more = 0;
             for (const auto& [of, angle] : of_products_) {
                 if (!(of >> bit & 1)) continue;
-                const auto without = of_products_.find(of & ~unit(bit));
-                more += without == of_products_.end() ? 1 : is_sign(without->second + angle) ? -1 : 0;
+                const auto without = at(of & ~unit(bit));
+                const bool is_there = without->first == (of & ~unit(bit));  // there is one behind it: that of all its bits
+                more += !is_there ? 1 : is_sign(without->second + angle) ? -1 : 0;
             }
             work_ += of_products_.size();
             if (more < 0) flip(bit);

@@ -1,7 +1,6 @@
 // Phases where functions of bits are 1, as phases of products of bits.
 #pragma once
 
-#include <map>
 #include <optional>
 #include <utility>
 
@@ -50,6 +49,7 @@ class BitPhases {
     };
 
     Diagram product(Mask bits) const { return diagrams_->where(bits, bits & ~flipped_); }
+    Products::iterator at(Mask bits);
     void flip(int bit);
     void flip_those_of_fewer();
     void flip_if_many();
@@ -65,7 +65,7 @@ class BitPhases {
     Diagrams* diagrams_;
     std::vector<Diagram> signs_;   // where their sum is 1, it is -1, but for the others: some that are short
     Mask flipped_ = 0, read_ = 0;  // bits of which products have the opposite, and those that are in some
-    std::map<Mask, double> of_products_;
+    Products of_products_;         // in the order of their bits
     std::vector<std::pair<Diagram, double>> others_;
     std::size_t flipped_at_ = 0;  // how many products there were when bits were flipped last
     mutable std::size_t work_ = 0;

@@ -82,18 +82,15 @@ std::uint32_t Diagrams::joined(Operation operation, std::uint32_t a, std::uint32
     if (operation == of_sum && !a) return b ^ opposite;
     if (operation == of_both && !(a & ~std::uint32_t{1})) return a ? b : 0;
     if (operation == of_both && (a ^ b) == 1) return 0;
-    const Known& before = known(operation, a, b);
-    if (before.a == a && before.b == b && before.of == key(operation)) return before.is ^ opposite;
+    Known& own = known(operation, a, b);
+    if (own.a == a && own.b == b && own.of == key(operation)) return own.is ^ opposite;
     if (!step()) return 0;
     const std::uint32_t level = std::max(level_of(a), level_of(b));
-    const auto part = [&](std::uint32_t edge, bool high) {
-        const Node& own = nodes_[edge >> 1];
-        return own.level == level ? (high ? own.high : own.low) ^ (edge & 1) : edge;
-    };
-    const std::uint32_t low = joined(operation, part(a, false), part(b, false));
-    const std::uint32_t high = joined(operation, part(a, true), part(b, true));
+    const auto [a_low, a_high] = parts(a, level);
+    const auto [b_low, b_high] = parts(b, level);
+    const std::uint32_t low = joined(operation, a_low, b_low), high = joined(operation, a_high, b_high);
     const std::uint32_t out = node(level, low, high);
-    if (fits_) known(operation, a, b) = {key(operation), a, b, out};
+    if (fits_) own = {key(operation), a, b, out};
     return out ^ opposite;
 }
 

@@ -9,6 +9,7 @@
 #include <array>
 #include <cstdint>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "planner/form/clusters/joint_phases.hpp"
@@ -101,6 +102,12 @@ class Diagrams {
 
     std::uint32_t node(std::uint32_t level, std::uint32_t low, std::uint32_t high);
     std::uint32_t level_of(std::uint32_t edge) const { return nodes_[edge >> 1].level; }
+    // What an edge is for both values of the bit of a level, which is not below its own.
+    std::pair<std::uint32_t, std::uint32_t> parts(std::uint32_t edge, std::uint32_t level) const {
+        const Node& own = nodes_[edge >> 1];
+        if (own.level != level) return {edge, edge};
+        return {own.low ^ (edge & 1), own.high ^ (edge & 1)};
+    }
     bool step();
     template <class Call>
     bool is_short(const Call& call);

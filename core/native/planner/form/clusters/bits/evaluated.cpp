@@ -3,11 +3,11 @@
 #include "planner/form/clusters/bits/evaluated.hpp"
 
 #include <algorithm>
-#include <map>
 #include <utility>
 
 #include "planner/form/clusters/bits/axis_pieces.hpp"
 #include "planner/form/clusters/bits/evaluation.hpp"
+#include "planner/form/clusters/bits/piece_lines.hpp"
 #include "planner/form/clusters/order/piece_order.hpp"
 #include "thresholds/table.hpp"
 
@@ -15,7 +15,6 @@ namespace qx::form {
 
 namespace {
 
-constexpr std::size_t looks = 8;         // pieces on a wire among which it may get another axis
 // Steps for each part of what was read that is found. As long as nothing is found, `most_more` times as many as are enough
 // are added where many pieces act for each thing that is left: one gate under many conditions may come.
 constexpr std::size_t for_found = 1'000, most_more = 3;
@@ -27,16 +26,13 @@ constexpr double least_again = 4;      // so many where frames were let go of, o
 // Steps through what all is for each one of pieces that act; more where less is left than before, and where few things are
 // left, beside a part of what all may take.
 constexpr std::size_t for_step = 2, for_step_back = 4, few = 3, part_for_few = 4;
+constexpr std::size_t short_ones = 40;  // pieces up to which it takes little to look
 
 class Evaluated {
   public:
     Evaluated(const Pieces& given, bool zeros, std::size_t within, std::size_t& work)
-        : given_(given), zeros_(zeros), within_(within), work_(work), on_wire_(given_.num_wires()) {
-        given_.join_pairs();
-        for (std::size_t k = 0; k < given_.all.size(); ++k)
-            each(given_.all[k].wires(), [&](int wire) { on_wire_[static_cast<std::size_t>(wire)].push_back(k); });
-        find_those_that_return();
-    }
+        : given_(joined(given)), zeros_(zeros), within_(within), work_(work), returns_(those_that_return(given_)),
+          in_vain_(given_.all.size()), lines_(given_) {}
 
     // Evaluates from each piece on that comes again; returns how much of what was read has become others. Of pieces that are
     // but phases beside each other few are tried in vain, or where much was in vain, one.
@@ -44,7 +40,7 @@ class Evaluated {
         worth_ = worth, waits_.assign(given_.all.size(), false);
         std::size_t out = 0, failed = 0, vain = 0;
         const std::size_t begun = work_ - more_, number = given_.all.size();
-        std::vector<const Axis*> beside(on_wire_.size());  // the axes of each wire since the first one that failed
+        std::vector<const Axis*> beside(given_.num_wires());  // the axes of each wire since the first one that failed
         for (std::size_t k = 0; k < number && !is_tired(begun, out); ++k) {
             if (is_gone(k)) continue;
             if (failed && !stays(k, beside)) failed = 0;
@@ -76,38 +72,21 @@ class Evaluated {
         InAll all{};
     };
 
+    // How many entries what all is has been looked at with from a piece on, and what was left when a piece acted last.
+    struct Looked {
+        std::size_t entries = 0, fewest = 0, left = 0;
+    };
+
+    static AxisPieces joined(const Pieces& given) {
+        AxisPieces out(given);
+        out.join_pairs();
+        return out;
+    }
     // Whether so much work has been done since some that the rest stays as it is.
     bool is_tired(std::size_t begun, std::size_t found) const {
         return thresholds.evaluated_entries.met(work_ >= begun + more_ + within_ + again_ + for_found * found);
     }
     bool is_gone(std::size_t number) const { return !given_.all[number].wires(); }
-
-    // Finds pieces after which one on the same wires comes again, with the same axes, up to their directions, but for one.
-    void find_those_that_return() {
-        returns_.resize(given_.all.size()), in_vain_.resize(given_.all.size());
-        std::map<std::uint64_t, std::size_t> next;
-        for (std::size_t k = given_.all.size(); k-- > 0;) {
-            if (given_.all[k].other) continue;
-            std::vector<std::uint64_t> keys;
-            std::uint64_t all = 0;
-            for (const Axis& axis : given_.all[k].own.axes) all ^= keys.emplace_back(key_of(axis, keys.size()));
-            for (std::uint64_t& key : keys) key ^= all, key = (key + given_.all[k].wires()) * 0x9e3779b97f4a7c15;
-            for (const std::uint64_t key : keys) {
-                const auto [at, is_new] = next.try_emplace(key, k);
-                returns_[k] = returns_[k] || (!is_new && at->second - k < thresholds.pieces_ahead);
-                at->second = k;
-            }
-        }
-    }
-    static std::uint64_t key_of(const Axis& axis, std::size_t place) {
-        const auto first = std::find_if(axis.begin(), axis.end(), [](double x) { return std::fabs(x) > 1e-4; });
-        std::uint64_t out = place + 1;
-        for (const double x : axis) {
-            const double own = first != axis.end() && *first < 0 ? -x : x;
-            out = out * 0x9e3779b97f4a7c15 + static_cast<std::uint64_t>(std::llround(own * 1e5)), out ^= out >> 29;
-        }
-        return out;
-    }
 
     // Whether a piece has the axes that others had on its wires before; its own are added to these.
     bool stays(std::size_t number, std::vector<const Axis*>& beside) const {
@@ -122,46 +101,18 @@ class Evaluated {
         return out;
     }
 
-    // Returns which of the wires of a piece that have no frame gets another axis first.
-    int changes_first(const Evaluation& now, std::size_t number) const {
-        const AxisPiece& piece = given_.all[number].own;
-        int out = -1;
-        std::size_t least_behind = looks;
-        each(piece.wires & ~now.with_frames(), [&](int wire) {
-            const auto& line = on_wire_[static_cast<std::size_t>(wire)];
-            std::size_t behind = 0;
-            for (auto at = std::upper_bound(line.begin(), line.end(), number); at != line.end() && behind < least_behind;
-                 ++at) {
-                if (given_.all[*at].other) break;
-                if (!along(given_.all[*at].own.axis_of(wire), piece.axis_of(wire))) {
-                    least_behind = behind, out = wire;
-                    break;
-                }
-                ++behind;
-            }
-        });
-        return out;
-    }
-
-    // Returns wires on which nothing acts before a piece.
-    Mask untouched(std::size_t before) const {
-        Mask out = 0;
-        for (std::size_t wire = 0; wire < on_wire_.size(); ++wire)
-            if (on_wire_[wire].empty() || on_wire_[wire].front() >= before) out |= unit(static_cast<int>(wire));
-        return out;
-    }
-
     // Goes on from a piece to the best end. What does not fit comes behind, and what is on other wires and does not come
     // again comes first. refused: whether some piece is not diagonal.
     End scan(std::size_t from, Frames frames, bool& refused) const {
         diagrams_.reset();
-        Evaluation now(diagrams_, static_cast<int>(given_.num_wires()), zeros_ ? untouched(from) : 0, frames);
+        Evaluation now(diagrams_, static_cast<int>(given_.num_wires()), zeros_ ? lines_.untouched(from) : 0, frames);
         End best;
         std::vector<std::size_t> inside, before;
         std::vector<std::vector<Axis>> left(given_.num_wires());  // axes of pieces that come behind
         Mask closed = 0, some_left = 0;
-        std::size_t failed = 0, looked = 0, seen = 0, fewest = 0;
-        const auto steps = [&] { return now.work() - looked; };
+        std::size_t failed = 0, seen = 0;
+        Looked looked;
+        const auto steps = [&] { return now.work() - looked.entries; };
         const auto enough = [&] {
             return static_cast<std::size_t>(thresholds.first_entries +
                                             thresholds.piece_entries * static_cast<Int>(inside.size()));
@@ -184,9 +135,9 @@ class Evaluated {
                 const auto& own = left[static_cast<std::size_t>(wire)];
                 may = may && std::all_of(own.begin(), own.end(), passes);
             });
-            if (may && !now.act(piece, frames == Frames::guessed ? changes_first(now, k) : -1)) {
+            const bool may_open = may && frames == Frames::guessed;
+            if (may && !now.act(piece, may_open ? lines_.changes_first(given_, k, ~now.with_frames()) : -1))
                 may = false, refused = true;
-            }
             if (!may) {
                 if (inside.empty()) break;
                 if (given_.all[k].other) closed |= given_.all[k].wires();
@@ -198,17 +149,10 @@ class Evaluated {
                 continue;
             }
             inside.push_back(k);
-            const bool is_less = now.fewest() < fewest;
-            fewest = now.fewest();
-            const auto number = static_cast<double>(inside.size());
-            if (number < 2 || number < std::max(least, best.worth / 2) * static_cast<double>(fewest)) continue;
+            if (!may_look(now, inside.size(), best, looked)) continue;
             const std::size_t begun = now.work();
-            const std::size_t of_steps = (is_less ? for_step_back : for_step) * steps();
-            const bool may_look = looked <= of_steps || looked - of_steps <= thresholds.look_entries;
-            const bool is_few = fewest <= few && looked < within_ / part_for_few + for_step_back * steps();
-            if (!may_look && !is_few) continue;
             look(now, inside.size(), best);
-            looked += now.work() - begun;
+            looked.entries += now.work() - begun;
         }
         if (steps() > enough()) more_ += steps() - enough();
         work_ += now.work();
@@ -216,6 +160,20 @@ class Evaluated {
         if (best.pieces) std::erase_if(before, [&](std::size_t k) { return k > inside.back(); });
         best.inside = std::move(inside), best.before = std::move(before);
         return best;
+    }
+
+    // Whether what all is may be few enough pieces behind one more, and is worth looking at. As long as nothing goes, it is
+    // as many as it was last, or, of short ones, half of that.
+    bool may_look(const Evaluation& now, std::size_t pieces, const End& best, Looked& at) const {
+        const auto number = static_cast<double>(pieces), part = pieces > short_ones ? 1.0 : 0.5;
+        const std::size_t fewer = std::exchange(at.fewest, now.fewest()), less = std::exchange(at.left, now.left());
+        if (pieces < 2 || number < std::max(least, best.worth / 2) * static_cast<double>(now.fewest_steps())) return false;
+        const bool goes = at.fewest < fewer || at.left < less;
+        if (!goes && number < part * std::max(least, best.worth) * static_cast<double>(now.needed())) return false;
+        const std::size_t steps = now.work() - at.entries, back = for_step_back * steps;
+        const std::size_t of_steps = at.fewest < fewer ? back : for_step * steps;
+        if (at.entries <= of_steps || at.entries - of_steps <= thresholds.look_entries) return true;
+        return at.fewest <= few && at.entries < within_ / part_for_few + back;
     }
     static void look(const Evaluation& of, std::size_t pieces, End& best) {
         const auto all = static_cast<double>(pieces);
@@ -287,22 +245,10 @@ class Evaluated {
         std::move(items.begin(), items.end(), given_.all.begin() + static_cast<std::ptrdiff_t>(from));
         std::copy(return_again.begin(), return_again.end(), returns_.begin() + static_cast<std::ptrdiff_t>(from));
         std::copy(in_vain_again.begin(), in_vain_again.end(), in_vain_.begin() + static_cast<std::ptrdiff_t>(from));
-        number_anew(from, end);
+        lines_.number_anew(given_, from, end);
         for (std::size_t wire = 0; wire < turns.size(); ++wire)
             if (!is_identity(turns[wire])) given_.turn(static_cast<int>(wire), turns[wire], behind);
         return behind - 1;
-    }
-
-    // Finds the pieces of each wire anew among some.
-    void number_anew(std::size_t from, std::size_t end) {
-        std::vector<std::vector<std::size_t>> now(on_wire_.size());
-        for (std::size_t k = from; k < end; ++k)
-            each(given_.all[k].wires(), [&](int wire) { now[static_cast<std::size_t>(wire)].push_back(k); });
-        for (std::size_t wire = 0; wire < now.size(); ++wire) {
-            std::vector<std::size_t>& line = on_wire_[wire];
-            const auto first = std::lower_bound(line.begin(), line.end(), from);
-            line.insert(line.erase(first, std::lower_bound(first, line.end(), end)), now[wire].begin(), now[wire].end());
-        }
     }
 
     AxisPieces given_;
@@ -315,7 +261,7 @@ class Evaluated {
     mutable std::size_t more_ = 0;  // work that was more than what is enough from a piece on
     std::vector<bool> returns_, in_vain_;  // pieces that come again, and those from which nothing was found
     std::vector<bool> waits_;  // and those that are part of what is worth too little as yet
-    std::vector<std::vector<std::size_t>> on_wire_;
+    PieceLines lines_;
 };
 
 }  // namespace

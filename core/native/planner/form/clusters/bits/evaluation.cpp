@@ -185,7 +185,7 @@ Diagram Evaluation::with_values(const Wire& of, const Values& values) const {
 
 bool Evaluation::turn_where(int wire, Diagram where, const Matrix2& if_one, const Matrix2& if_zero) {
     Wire& own = wires_[static_cast<std::size_t>(wire)];
-    written_[static_cast<std::size_t>(wire)].is_known = false;
+    changes(wire);
     std::optional<Values> condition = condition_among(own, where);
     if (!diagrams_->fits()) return false;
     const Wire before = own;
@@ -212,7 +212,7 @@ bool Evaluation::turn_about(int wire, Diagram where, const Axis& axis, double an
     const Axis now = pulled(axis, own.turns[0]);
     const int sign = own.about ? along(now, own.about->axis, angle) : 1;
     if (!sign) return false;
-    written_[static_cast<std::size_t>(wire)].is_known = false;
+    changes(wire);
     const Wire before = own;
     if (!own.about) own.about = About{now, BitPhases(*diagrams_)};
     BitPhases& angles = own.about->angles;
@@ -260,7 +260,7 @@ bool Evaluation::leave_about(int wire) {
 bool Evaluation::settle(int wire) {
     Wire& own = wires_[static_cast<std::size_t>(wire)];
     if (own.conditions.empty()) return true;
-    written_[static_cast<std::size_t>(wire)].is_known = false;
+    changes(wire);
     const Matrix2 same = own.turns[0];
     Matrix2 to_frame = has_frame(wire) ? own.frame : identity2;
     bool is_open = own.bit == own.begins;  // what flips the bit next is X: there are no phases then

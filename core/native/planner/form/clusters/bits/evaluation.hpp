@@ -47,8 +47,14 @@ class Evaluation {
     // Lets a piece act. open: a wire that stays without a frame, if it has none and may; -1 for none. If the piece is not
     // diagonal in the bits of two wires, or takes too many steps, it does not, and it returns false.
     bool act(const AxisPiece& piece, int open);
-    // Returns how many steps it takes at least.
+    // Returns how many things are left: bits that are flipped, wires on which turns wait, and whether there are phases; and
+    // how many, with each phase.
     std::size_t fewest() const;
+    std::size_t left() const { return fewest() + phases_.size(); }
+    // Returns how many steps on several wires all that takes at least; and as far as it was written when it was last looked
+    // at.
+    std::size_t fewest_steps() const;
+    std::size_t needed() const { return needed_; }
     // Whether many pieces have acted for each thing that is left, so that more work may pay.
     bool have_many_acted() const;
     // Returns what it all is, as few pieces one behind the other, those of single wires, too; none where that is not found,
@@ -76,6 +82,7 @@ class Evaluation {
     // The turns that wait on a wire as steps, under some conditions, which are few changes apart where more pieces act.
     struct Written {
         bool is_known = false, fits = false;
+        std::size_t fewest = 0;  // how many it takes at least on several wires; 0 where nobody looked
         Conditions conditions{};
         std::vector<BitStep> steps{};
     };
@@ -99,8 +106,12 @@ class Evaluation {
     bool settle_about(int wire);
     bool leave_about(int wire);
     bool settle(int wire);
-    bool write_flips(std::vector<Diagram>& bits, std::vector<Conditions>& conditions, std::vector<BitStep>& to) const;
-    bool write_all_turns(const std::vector<Conditions>& conditions, std::size_t most, std::vector<BitStep>& to) const;
+    bool write_flips(std::vector<Diagram>& bits, std::vector<Conditions>& conditions, std::size_t most,
+                     std::vector<BitStep>& to) const;
+    bool write_all_turns(const std::vector<Conditions>& conditions, std::size_t before, std::size_t most,
+                         std::vector<BitStep>& to) const;
+    void changes(int wire) { written_[static_cast<std::size_t>(wire)] = {}; }
+    std::size_t fewest_turns(int wire) const;
     const Written& written(int wire, const Conditions& conditions) const;
     std::optional<std::vector<BitStep>> steps(std::size_t most) const;
     std::optional<InAll> pieces(std::size_t most) const;
@@ -115,7 +126,7 @@ class Evaluation {
     Frames frames_;
     std::size_t pieces_ = 0;  // that have acted
     BitPhases phases_;
-    mutable std::size_t work_ = 0;
+    mutable std::size_t work_ = 0, needed_ = 0;
 };
 
 }  // namespace qx::form

@@ -10,7 +10,7 @@ namespace qx::form {
 
 namespace {
 
-constexpr double pi = std::numbers::pi, rounding = 1e-12;
+constexpr double pi = std::numbers::pi, rounding = 1e-12, nearly = 1e-9;
 constexpr std::size_t pieces_at_first = 188;  // as for so many more is what all is looked at
 // So many times as many where so few things are left to be written, and where many pieces for each of these have acted.
 constexpr std::size_t few = 2, steps_for_few = 10, steps_of_many = 100;
@@ -19,24 +19,25 @@ constexpr std::size_t few = 2, steps_for_few = 10, steps_of_many = 100;
 
 // Writes flips of bits as ones under the control of others, of which the bits with which it began are known again when
 // they are written. Conditions become functions of the bits at the end.
-bool Evaluation::write_flips(std::vector<Diagram>& bits, std::vector<Conditions>& conditions,
+bool Evaluation::write_flips(std::vector<Diagram>& bits, std::vector<Conditions>& conditions, std::size_t most,
                              std::vector<BitStep>& to) const {
     for (;;) {
         int best = -1;
         std::size_t fewest = static_cast<std::size_t>(thresholds.written_products) + 1;
         Diagram flip;
-        bool any = false;
+        std::size_t left = 0, joins = 0;
         each(known_, [&](int wire) {
             const Diagram now =
                 diagrams_->sum(bits[static_cast<std::size_t>(wire)], wires_[static_cast<std::size_t>(wire)].begins);
             if (now.is_zero()) return;
-            any = true;
+            ++left, joins += !now.is_one();
             if (diagrams_->reads(now, wire)) return;
             const std::size_t products = diagrams_->number_of_products(now);
             if (products < fewest) best = wire, fewest = products, flip = now;
         });
-        thresholds.written_products.met(any && best < 0);
-        if (!diagrams_->fits() || !any || best < 0) return diagrams_->fits() && !any;
+        thresholds.written_products.met(left && best < 0);
+        if (!diagrams_->fits() || !left || best < 0) return diagrams_->fits() && !left;
+        if (needed_ = joining(to) + joins; needed_ > most) return false;
         for (const JointPhase& one : diagrams_->few_products(flip))
             to.push_back({one.bits, one.values, pi, best, wires_[static_cast<std::size_t>(best)].x});
         bits[static_cast<std::size_t>(best)] = wires_[static_cast<std::size_t>(best)].begins;
@@ -100,7 +101,7 @@ bool Evaluation::write_about(const Wire& of, int wire, std::vector<BitStep>& to)
 }
 
 // Writes the turns that wait on each wire before those of the wires that its conditions read, up to so many steps.
-bool Evaluation::write_all_turns(const std::vector<Conditions>& conditions, std::size_t most,
+bool Evaluation::write_all_turns(const std::vector<Conditions>& conditions, std::size_t before, std::size_t most,
                                  std::vector<BitStep>& to) const {
     Mask left = 0;
     each(known_, [&](int wire) {
@@ -108,7 +109,7 @@ bool Evaluation::write_all_turns(const std::vector<Conditions>& conditions, std:
         if (own.waits() || !is_same(own.turns[0], identity2)) left |= unit(wire);
     });
     while (left) {
-        if (joining(to) > most) return false;
+        if (needed_ = before + joining(to); needed_ > most) return false;
         Mask read = 0;
         each(left, [&](int wire) {
             for (const Diagram one : conditions[static_cast<std::size_t>(wire)]) read |= diagrams_->read(one);
@@ -127,7 +128,7 @@ const Evaluation::Written& Evaluation::written(int wire, const Conditions& condi
     Written& out = written_[static_cast<std::size_t>(wire)];
     if (out.is_known && out.conditions == conditions) return out;
     Wire own = wires_[static_cast<std::size_t>(wire)];
-    own.conditions = conditions, out = {true, false, conditions};
+    own.conditions = conditions, out = {true, false, out.fewest, conditions};
     out.fits = own.about ? write_about(own, wire, out.steps) : write_turns(own, wire, out.steps);
     out.is_known = diagrams_->fits();
     return out;
@@ -141,11 +142,35 @@ Evaluation::Conditions Evaluation::conditions_of(const Wire& wire) const {
     return out;
 }
 
+// One for each kind of turns that waits, up to phases, but the commonest.
+std::size_t Evaluation::fewest_turns(int wire) const {
+    std::size_t& out = written_[static_cast<std::size_t>(wire)].fewest;
+    if (out) return out;
+    std::vector<const Matrix2*> kinds;
+    for (const Matrix2& turn : wires_[static_cast<std::size_t>(wire)].turns) {
+        const auto same = [&](const Matrix2* one) {
+            Complex trace = 0;
+            for (std::size_t k = 0; k < 4; ++k) trace += turn[k] * std::conj((*one)[k]);
+            return std::abs(trace) > 2 - nearly;
+        };
+        if (std::none_of(kinds.begin(), kinds.end(), same)) kinds.push_back(&turn);
+    }
+    return out = std::max<std::size_t>(2, kinds.size()) - 1;
+}
+
 std::size_t Evaluation::fewest() const {
     std::size_t out = phases_.size() > 0;
     each(known_, [&](int wire) {
         const Wire& own = wires_[static_cast<std::size_t>(wire)];
         out += !(own.bit == own.begins) + own.waits();
+    });
+    return out;
+}
+
+std::size_t Evaluation::fewest_steps() const {
+    std::size_t out = fewest();
+    each(known_, [&](int wire) {
+        if (wires_[static_cast<std::size_t>(wire)].waits()) out += fewest_turns(wire) - 1;
     });
     return out;
 }
@@ -174,6 +199,7 @@ void Evaluation::add_last_frames() {
 
 // Writes phases by the bits at the beginning, or at the end, flips between these, and the turns that wait.
 std::optional<std::vector<BitStep>> Evaluation::steps(std::size_t most) const {
+    needed_ = 0;
     std::vector<BitStep> flips, turns;
     std::vector<Diagram> bits;
     std::vector<Conditions> conditions;
@@ -182,14 +208,18 @@ std::optional<std::vector<BitStep>> Evaluation::steps(std::size_t most) const {
     Conditions& at_end = conditions.emplace_back();
     if (parts.size() <= thresholds.written_products)
         for (const auto& [where, angle] : parts) at_end.push_back(where);
-    if (!write_flips(bits, conditions, flips) || !write_all_turns(conditions, most, turns)) return {};
-    if (joining(flips) + joining(turns) > most) return {};
+    const auto does_not_fit = [&] { return needed_ = most + most / 4, std::nullopt; };  // nor soon
+    if (!write_flips(bits, conditions, most, flips) || !write_all_turns(conditions, joining(flips), most, turns)) {
+        if (!diagrams_->fits()) return does_not_fit();
+        return {};
+    }
+    if (needed_ = joining(flips) + joining(turns); needed_ > most) return {};
     const std::optional<std::vector<JointPhase>>& first = phases_.joint();
     BitPhases behind(*diagrams_);
     for (std::size_t k = 0; k < at_end.size() && !flips.empty(); ++k) behind.add(at_end[k], parts[k].second);
     std::optional<std::vector<JointPhase>> last;
     if (!flips.empty() && at_end.size() == parts.size()) last = behind.joint();
-    if (!diagrams_->fits() || (!first && !last)) return {};
+    if (!diagrams_->fits() || (!first && !last)) return does_not_fit();
     const bool is_last = last && (!first || joining(*last) < joining(*first));
     std::vector<BitStep> out;
     const auto put = [&](const JointPhase& one) { out.push_back({one.bits, one.values, one.angle}); };
@@ -197,7 +227,7 @@ std::optional<std::vector<BitStep>> Evaluation::steps(std::size_t most) const {
     out.insert(out.end(), flips.begin(), flips.end());
     if (is_last) std::for_each(last->begin(), last->end(), put), put({0, 0, behind.all});
     out.insert(out.end(), turns.begin(), turns.end());
-    if (joining(out) > most) return {};
+    if (needed_ = joining(out); needed_ > most) return {};
     return out;
 }
 
@@ -212,7 +242,7 @@ std::optional<InAll> Evaluation::in_all(std::size_t most) const {
         Evaluation all = *this;
         all.add_last_frames();
         out = all.pieces(most);
-        work_ += all.work_ + all.phases_.work() - work_ - phases_.work();
+        work_ += all.work_ + all.phases_.work() - work_ - phases_.work(), needed_ = all.needed_;
     }
     thresholds.all_entries.met(!diagrams_->fits());
     return out;
