@@ -166,10 +166,11 @@ def test_turns_under_a_control_are_so_where_nothing_else_is_found(basis: tuple[s
 
 def test_where_there_are_no_clusters_nothing_is_written() -> None:
     """Signs of pairs between turns are no clusters; they are as many turns between gates, so nothing is written."""
-    ring = [Gate("cz", (wire, (wire + 1) % 8)) for wire in range(8)] + [
-        Gate("rx", (wire,), (0.3,)) for wire in range(8)
+    ring = [Gate("cz", (wire, (wire + 1) % 8)) for wire in range(8)]
+    layers = [
+        each for angle in (0.3, 0.5, 0.8) for each in (*ring, *(Gate("rx", (wire,), (angle,)) for wire in range(8)))
     ]
-    written = written_out(transpiled(ring * 3, 8, BASES[1], 1))
+    written = written_out(transpiled(layers, 8, BASES[1], 1))
     assert written
     assert written.again(Manner.CLUSTERS, WritingLimits()) is None
 

@@ -108,3 +108,23 @@ def test_whatever_is_under_a_control_stays_what_it_is(drawn: list[tuple[str, int
     gates += reversed(undone)
     with thresholds.instead(clustered_percent=0):
         clusters(transpiled(gates, 4, BASES[way % len(BASES)], way % 2), zeros=zeros)
+
+
+@pytest.mark.parametrize("basis", BASES[1:])
+def test_x_that_has_passed_signs_of_its_wire_does_not_hide_turns_under_them(basis: tuple[str, ...]) -> None:
+    """Turns of wires between signs of one control are under it, also where X of it has left Z on the other wires."""
+    wires, layers = 7, 3
+    chain, gates = range(1, wires), turns(wires)
+    signs = [Gate("cz", (0, wire)) for wire in chain]
+    for layer in range(layers):
+        gates += [Gate("cp", (wire, wire + 1), (0.3 + 0.1 * wire,)) for wire in chain[:-1]]
+        gates += [
+            *(Gate("ry", (wire,), (0.4 + 0.1 * wire,)) for wire in chain),
+            *signs,
+            Gate("rx", (0,), (0.5 + layer,)),
+        ]
+        gates += [*signs, *(Gate("rz", (wire,), (np.pi,)) for wire in chain)]
+        gates += [Gate("ry", (wire,), (-0.4 - 0.1 * wire,)) for wire in chain]
+    with thresholds.instead(clustered_percent=0):
+        found = clusters(transpiled([*gates, *turns(wires)], wires, basis, 1))
+    assert turned(found)[0] <= layers * wires

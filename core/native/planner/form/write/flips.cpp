@@ -12,8 +12,9 @@ namespace {
 
 constexpr double root = std::numbers::sqrt2 / 2, rounding = 1e-12;
 // Costs of X under one control or two, and under more, for phases under many may be of any wires, near or far; of a turn
-// under controls, of phases and X of a wire alone, and of a sign under controls; a turn has 1.
-constexpr double of_flip = 0.5, of_wide_flip = 0.9, of_turn = 0.6, of_small = 0.3, of_sign = 0.05;
+// under controls, and of one that leaves a phase, of phases and X of a wire alone, and of a sign under controls; a turn
+// has 1.
+constexpr double of_flip = 0.5, of_wide_flip = 0.9, of_turn = 0.6, of_turn_with_phase = 0.8, of_small = 0.3, of_sign = 0.05;
 constexpr int few_wires = 3;
 
 bool is_sign(const Piece& piece) {
@@ -41,10 +42,15 @@ Matrix2 flip_frame(const Piece& piece, int wire, bool inverts) {
     return inverts ? Matrix2{sign, -sign, root, root} : Matrix2{root, root, sign, -sign};
 }
 
-Matrix2 turn_under_controls(const Piece& piece, int wire, const Matrix2& before) {
+Matrix2 own_phase(const Piece& piece, int wire) {
     const Complex by = std::polar(1.0, piece.angle);
     const bool value = piece.values >> wire & 1;
-    return adjoint(before) * Matrix2{value ? 1 : by, 0, 0, value ? by : 1} * before;
+    return {value ? 1 : by, 0, 0, value ? by : 1};
+}
+
+Matrix2 turn_under_controls(const Piece& piece, int wire, const Matrix2& before, bool inverts) {
+    const Matrix2 phases = own_phase(piece, wire);
+    return adjoint(before) * (inverts ? adjoint(phases) : phases) * before;
 }
 
 namespace {
@@ -52,8 +58,8 @@ namespace {
 // The choices along a wire, with the least costs so far.
 class Choices {
   public:
-    enum Choice : std::size_t { phase, flip, inverted, turn };
-    static constexpr std::size_t choices = 4;
+    enum Choice : std::size_t { phase, flip, inverted_flip, turn, inverted_turn };
+    static constexpr std::size_t choices = 5;
 
     Choices(int wire, double of_cx, std::vector<Target>& out) : wire_(wire), of_cx_(of_cx), out_(out) {}
 
@@ -61,31 +67,35 @@ class Choices {
     void step(const Matrix2& turn_before, const Piece* piece, Index number) {
         const bool may = piece && out_[number].wire < 0;
         const bool flips = may && is_sign(*piece);
-        const std::array<bool, choices> allowed{true, flips, flips, may && piece->kind == Piece::where};
+        const bool turns = may && piece->kind == Piece::where;
         const int wires = piece ? count(piece->wires) : 0;
+        const std::array<bool, choices> allowed{true, flips, flips, turns, turns && wires == 2};
         const double flip_costs = wires > few_wires ? of_wide_flip : wires > 2 ? of_flip : of_cx_;
         const double sign_costs = wires > 2 ? of_sign : 0;
-        std::array<double, choices> now{HUGE_VAL, HUGE_VAL, HUGE_VAL, HUGE_VAL};
-        std::array<Matrix2, choices> behind{identity2, identity2, identity2, identity2};
+        std::array<double, choices> now;
+        now.fill(HUGE_VAL);
+        std::array<Matrix2, choices> behind = nothing;
         before_.push_back({});
         std::array<Matrix2, choices> owns;  // what acts before the piece, for each choice of the one before it
         for (std::size_t from = 0; from < choices; ++from)
             if (least_[from] < HUGE_VAL) owns[from] = turn_before * behind_[from];
-        for (const Choice to : {phase, flip, inverted, turn}) {
-            const bool is_flip = to == flip || to == inverted;
-            const double costs = is_flip ? flip_costs : to == turn ? of_turn : 0;  // at least
-            const Matrix2 frame = allowed[to] && is_flip ? flip_frame(*piece, wire_, to == inverted) : identity2;
+        for (const Choice to : {phase, flip, inverted_flip, turn, inverted_turn}) {
+            const bool is_flip = to == flip || to == inverted_flip, is_turn = to == turn || to == inverted_turn;
+            const double turn_costs = to == turn || flips ? of_turn : of_turn_with_phase;
+            const double costs = is_flip ? flip_costs : is_turn ? turn_costs : 0;  // at least
+            const Matrix2 frame = allowed[to] && is_flip ? flip_frame(*piece, wire_, to == inverted_flip) : identity2;
             for (std::size_t from = 0; allowed[to] && from < choices; ++from) {
                 if (least_[from] + costs >= now[to]) continue;
                 const Matrix2 &own = owns[from], framed = is_flip ? frame * own : own;
                 const bool passes = is_flip && passes_flip(framed);
-                const double sum = least_[from] + (to == phase  ? cost(own, piece && piece->joins())
-                                                   : to == turn ? of_turn
-                                                   : passes     ? flip_costs + sign_costs
-                                                                : flip_costs + cost(framed, false));
+                const double sum = least_[from] + (to == phase ? cost(own, piece && piece->joins())
+                                                   : is_turn   ? turn_costs
+                                                   : passes    ? flip_costs + sign_costs
+                                                               : flip_costs + cost(framed, false));
                 if (sum >= now[to]) continue;
                 now[to] = sum, before_.back()[to] = from;
-                if (to != phase) behind[to] = to == turn || passes ? own : adjoint(frame);
+                if (to == inverted_turn) behind[to] = own_phase(*piece, wire_) * own;
+                else if (to != phase) behind[to] = is_turn || passes ? own : adjoint(frame);
             }
         }
         least_ = now, behind_ = behind;
@@ -94,16 +104,19 @@ class Choices {
     double end(const std::vector<Index>& pieces) {
         std::size_t choice = before_.back()[phase];
         for (std::size_t k = pieces.size(); k-- > 0; choice = before_[k][choice])
-            if (choice != phase) out_[pieces[k]] = {wire_, choice == turn, choice == inverted};
+            if (choice != phase)
+                out_[pieces[k]] = {wire_, choice >= turn, choice == inverted_flip || choice == inverted_turn};
         return least_[phase];
     }
 
   private:
+    static constexpr std::array<Matrix2, choices> nothing{identity2, identity2, identity2, identity2, identity2};
+
     int wire_;
     double of_cx_;
     std::vector<Target>& out_;
-    std::array<double, choices> least_{0, HUGE_VAL, HUGE_VAL, HUGE_VAL};
-    std::array<Matrix2, choices> behind_{identity2, identity2, identity2, identity2};  // what the last piece leaves
+    std::array<double, choices> least_{0, HUGE_VAL, HUGE_VAL, HUGE_VAL, HUGE_VAL};
+    std::array<Matrix2, choices> behind_ = nothing;  // what the last piece leaves
     std::vector<std::array<std::size_t, choices>> before_;  // for each piece and choice, the choice before it
 };
 

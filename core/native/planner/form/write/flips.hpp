@@ -9,7 +9,9 @@
 
 namespace qx::form {
 
-// The wire of which a piece is X, or a turn, under the control of its others; negative if it is a phase of all.
+// The wire of which a piece is X, or a turn, under the control of its others; negative if it is a phase of all. inverts: X
+// where the wire is 0, or the inverse of a turn, where its control has the other value, and the phase of the wire for both:
+// X of the control that passed it is none then.
 struct Target {
     int wire = -1;
     bool turns = false, inverts = false;
@@ -31,7 +33,10 @@ bool passes_flip(const Matrix2& turn);
 // What acts on one of its wires before a piece.
 Matrix2 turn_before(const Piece& piece, int wire);
 
-// What a piece does to one of its wires where the others have their values, behind a turn that stays as it is.
-Matrix2 turn_under_controls(const Piece& piece, int wire, const Matrix2& before);
+// What a piece does to one of its wires where the others have their values.
+Matrix2 own_phase(const Piece& piece, int wire);
+
+// The same, or its inverse, behind a turn that stays as it is.
+Matrix2 turn_under_controls(const Piece& piece, int wire, const Matrix2& before, bool inverts);
 
 }  // namespace qx::form

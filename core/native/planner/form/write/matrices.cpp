@@ -91,13 +91,15 @@ void Writer::write_piece(const Piece& piece, const Target& target, const std::ve
         case Piece::where: {
             if (target.wire < 0) return write_phase(piece.wires, piece.values, std::polar(1.0, piece.angle));
             const Mask own = unit(target.wire);
+            Mask values = piece.values;
             if (target.turns) {
                 const Matrix2& before = left[static_cast<std::size_t>(target.wire)];
-                write_matrix(own, turn_under_controls(piece, target.wire, before).data());
+                write_matrix(own, turn_under_controls(piece, target.wire, before, target.inverts).data());
+                if (target.inverts) values = ~values;
             } else {
                 gates.push_back({Gate::flip, 0, own, {std::numbers::pi}});
             }
-            put_under(piece.wires & ~own, piece.values);
+            put_under(piece.wires & ~own, values);
         }
     }
 }
@@ -171,6 +173,10 @@ void Writer::write_pieces(const Pieces& found, const std::vector<Target>& chosen
             own = phases;
         });
         write_piece(piece, chosen[k], left);
+        if (chosen[k].turns && chosen[k].inverts) {
+            Matrix2& own = left[static_cast<std::size_t>(chosen[k].wire)];
+            own = own_phase(piece, chosen[k].wire) * own;
+        }
         if (!passes) continue;
         const Mask controls = piece.wires & ~unit(chosen[k].wire), values = piece.values & controls;
         if (count(controls) > 1) write_phase(controls, values, -1);
