@@ -4,7 +4,7 @@
 #include <span>
 
 #include "planner/encode/number_schedule.hpp"
-#include "planner/encode/programs.hpp"
+#include "planner/encode/programs/programs.hpp"
 #include "planner/encode/run_numbers.hpp"
 #include "planner/plan.hpp"
 

@@ -1,4 +1,4 @@
-"""The programs of sweeps for the interpreter, written by core/native/planner/encode/programs.cpp."""
+"""The programs of sweeps for the interpreter, written by core/native/planner/encode/programs/programs.cpp."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-// One kernel that runs any sweep: the sweep is a program of 32-bit words, written by core/native/planner/encode/programs.cpp.
+// One kernel that runs any sweep: the sweep is a program of 32-bit words, written by core/native/planner/encode/programs/programs.cpp.
 //
 // Words and numbers are arguments of the kernel, so all threads read them through the constant cache, at places that are
 // the same for all of them: decoding is work of the uniform registers, and a number is an operand of a multiply-add, as

@@ -1,6 +1,6 @@
 // Dense matrices on four bits for the tensor cores.
 
-#include "planner/encode/fragments.hpp"
+#include "planner/encode/programs/fragments.hpp"
 
 #include <algorithm>
 

@@ -8,7 +8,7 @@
 #include <algorithm>
 #include <array>
 
-#include "planner/encode/fragments.hpp"
+#include "planner/encode/programs/fragments.hpp"
 
 namespace qx::plan {
 

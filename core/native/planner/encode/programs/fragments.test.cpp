@@ -1,6 +1,6 @@
 // Tests of dense matrices on four bits for the tensor cores: who loads which entry, and how tiles are laid out for it.
 
-#include "planner/encode/fragments.hpp"
+#include "planner/encode/programs/fragments.hpp"
 
 #include <doctest.h>
 
