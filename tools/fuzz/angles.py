@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 MOST_TURNS = 40
 """Eighth turns of the largest angle that is special: ±10π."""
 
-NEARLY = ("1e-16", "-4e-16", "1e-15", "3e-15", "-8e-15", "1e-14", "1e-12", "-1e-9", "1e-6")
-"""What some special angles are off by: of these the first ones are rounding."""
+NEARLY = ("1e-16", "-4e-16", "1e-15", "3e-15", "-8e-15", "1e-14", "3e-12", "-1e-9", "1e-6")
+"""What some special angles are off by, the first ones by rounding; none by a tolerance, where rounding decides."""
 
 EXPONENTS = ("0.0", "1.0", "-1.0", "0.5", "-0.5", "2.0", "0.25", "1.5", "3.0", "2.25", "-3.75")
 SHIFTS = ("0.0", "0.0", "-0.5", "1.0")
