@@ -53,6 +53,7 @@ DRAWN: Mapping[str, tuple[int, ...]] = {
     "first_entries": (0, 100),
     "piece_entries": (0, 10),
     "look_entries": (0, 20),
+    "short_pieces": (0, 1 << 20),
     "act_entries": (4, 40),
     "all_entries": (0, 1),
     "part_entries": (0, 5, 30),

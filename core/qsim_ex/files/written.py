@@ -83,7 +83,7 @@ def remove_leftovers(path: Path) -> None:
 
 
 def _is_no_file(path: Path) -> bool:
-    """Return whether a path, or what it links to, is there and is no file."""
+    """Return whether a path, or what it links to, is there and is no file; asked once, for others may remove it."""
     try:
         return not stat.S_ISREG(path.stat().st_mode)
     except OSError:

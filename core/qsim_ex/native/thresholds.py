@@ -90,8 +90,10 @@ class Native:
     many_pieces: how many pieces for each thing that is left are so many that more entries are looked at.
     evaluated_entries: for each piece in all, in the first look; again_entries: in each later one; first_entries: from a
         piece on; piece_entries: more for each that fits.
-    look_entries: before what all is is looked at half as often as pieces act; act_entries: for one piece; all_entries:
-        for each piece, for what all is; part_entries: for a sum, or a number of products, that may be left.
+    look_entries: for what all pieces do, before looks at that may take but twice what acting takes. short_pieces: up to
+        how many pieces it is looked at again though it may be half as many steps as it was.
+    act_entries: for one piece; all_entries: for each piece, for what all is; part_entries: for a sum, or a number of
+        products, that may be left.
     conditions_of_turns: the most conditions under which turns of a wire wait, 5 or fewer. written_products: the most
         products of what is written; phase_products: of which a phase of a function is made.
     """
@@ -160,6 +162,7 @@ class Native:
     first_entries: int = 10_000
     piece_entries: int = 600
     look_entries: int = 1000
+    short_pieces: int = 40
     act_entries: int = 4096
     all_entries: int = 8
     part_entries: int = 300

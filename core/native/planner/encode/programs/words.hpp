@@ -46,8 +46,8 @@ inline constexpr std::uint32_t pair_real = 256, pair_by_parity = 512;
 inline constexpr std::uint32_t masked = 5;          // of the bodies of `phase_if`, the one that asks for each register
 inline constexpr std::uint32_t any_registers = 11;  // of the bodies of a phase, the one that asks for each register
 inline constexpr std::uint32_t every = (1u << registers) - 1;
-inline constexpr int padding =
-    60;  // index bits from here up do not exist: they fill the tile of a state of fewer than 4 bits
+// Index bits from here up do not exist: they fill the tile of a state of fewer than 4 bits.
+inline constexpr int padding = 60;
 inline constexpr int lanes = 4;     // the lowest index bits, which are spread over the lanes of a warp for memory access
 inline constexpr Int quad = 16;     // the bytes that the kernel loads at a time
 inline constexpr int runs_end = 64;

@@ -26,7 +26,6 @@ constexpr double least_again = 4;      // so many where frames were let go of, o
 // Steps through what all is for each one of pieces that act; more where less is left than before, and where few things are
 // left, beside a part of what all may take.
 constexpr std::size_t for_step = 2, for_step_back = 4, few = 3, part_for_few = 4;
-constexpr std::size_t short_ones = 40;  // pieces up to which it takes little to look
 
 class Evaluated {
   public:
@@ -165,7 +164,8 @@ class Evaluated {
     // Whether what all is may be few enough pieces behind one more, and is worth looking at. As long as nothing goes, it is
     // as many as it was last, or, of short ones, half of that.
     bool may_look(const Evaluation& now, std::size_t pieces, const End& best, Looked& at) const {
-        const auto number = static_cast<double>(pieces), part = pieces > short_ones ? 1.0 : 0.5;
+        const bool is_long = thresholds.short_pieces.met(pieces > static_cast<std::size_t>(thresholds.short_pieces));
+        const double number = static_cast<double>(pieces), part = is_long ? 1 : 0.5;
         const std::size_t fewer = std::exchange(at.fewest, now.fewest()), less = std::exchange(at.left, now.left());
         if (pieces < 2 || number < std::max(least, best.worth / 2) * static_cast<double>(now.fewest_steps())) return false;
         const bool goes = at.fewest < fewer || at.left < less;
