@@ -3,7 +3,8 @@
 A structure of a family has its wires in a drawn order and a square root of X at three drawn places, so that no kernel
 of another one is there. Each is run as it is written and in rz, sx, x and cz, which ``--write FILE`` keeps beforehand
 where Qiskit is, with all its angles: with others a circuit has another form. Where ``--seconds`` is named, what has not
-been measured by then is left out.
+been measured by then is left out. ``--write --qasm FOLDER`` keeps the circuits of files in OpenQASM 2 in place of these
+structures, so that circuits may be measured which nobody here has made.
 """
 
 from __future__ import annotations
@@ -40,7 +41,7 @@ STRUCTURES = 3
 """How many structures of each family are run."""
 
 Kept = dict[tuple[int, str, int], list[Gate]]
-"""Structures in rz, sx, x and cz, by wires, family and seed."""
+"""Structures in rz, sx, x and cz, by wires, family, or name of a file, and seed."""
 
 
 def write(path: Path, sizes: Sequence[int], structures: int = STRUCTURES) -> None:
@@ -58,10 +59,30 @@ def write(path: Path, sizes: Sequence[int], structures: int = STRUCTURES) -> Non
     path.write_bytes(lzma.compress(pickle.dumps(found)))
 
 
+def write_files(path: Path, folder: Path) -> None:
+    """Keep the circuits of a folder's files in OpenQASM 2, as Qiskit transpiles them at level 1."""
+    from qiskit import transpile
+
+    from benchmarks.predicted_bases import files
+    from benchmarks.warm import gates_of
+
+    found: Kept = {}
+    for name, circuit in files(folder):
+        made = transpile(circuit, basis_gates=list(BASIS), optimization_level=1, seed_transpiler=1)
+        found[circuit.num_qubits, name, 0] = gates_of(made)
+    path.write_bytes(lzma.compress(pickle.dumps(found)))
+
+
 def kept(path: Path) -> Kept:
     """Return what `write` kept."""
     found: Kept = pickle.loads(lzma.decompress(path.read_bytes()))
     return found
+
+
+def names(known: Kept, wires: int) -> list[str]:
+    """Return what is run of what is kept: names of files, if there are some, else all families."""
+    of_files = [name for size, name, _ in known if size == wires and name not in FAMILIES]
+    return of_files or list(FAMILIES)
 
 
 def structure(gates: Sequence[Gate], wires: int, seed: int) -> list[Gate]:
@@ -144,22 +165,25 @@ class Drawn:
 def cells(
     sizes: Sequence[int],
     precision: str,
-    families: Sequence[str],
+    families: Sequence[str] | None,
     texts: Path,
     seconds: float,
     structures: int = STRUCTURES,
 ) -> Iterator[dict[str, Any]]:
-    """Yield a cell for each size, family and basis, and print them; then compiled runs of the first size."""
+    """Yield a cell for each size, family and basis, and print them; then compiled runs of the first size.
+
+    families: names of families or files; None for all that is kept. Of files there is one structure, in cz.
+    """
     end, known = perf_counter() + seconds, kept(texts)
     made = []
     for wires in sizes:
         drawn = Drawn(wires, precision, known)
         rows = []
-        for family in families:
-            bases = [AS] if family in LARGE else [AS, CZ]
+        for family in families or names(known, wires):
+            bases = [CZ] if family not in FAMILIES else [AS] if family in LARGE else [AS, CZ]
             if perf_counter() > end:
                 break
-            row = [drawn.cell(family, basis, structures) for basis in bases]
+            row = [drawn.cell(family, basis, structures if family in FAMILIES else 1) for basis in bases]
             print(f"{wires} {family:14}" + " |".join(map(_told, row)), flush=True)
             rows += row
         _summary(rows)

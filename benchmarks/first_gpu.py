@@ -148,6 +148,7 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=float("inf"))
     parser.add_argument("--texts", type=Path, help="the file of transpiled circuits")
     parser.add_argument("--write", action="store_true", help="write the file of transpiled circuits; needs Qiskit")
+    parser.add_argument("--qasm", type=Path, help="with --write: a folder of circuits in OpenQASM 2, for these alone")
     parser.add_argument("--kernels", action="store_true")
     parser.add_argument("--peer", action="store_true")
     parser.add_argument("--commit", help="default: what git says; name it where there is no git")
@@ -190,11 +191,13 @@ def _drawn(given: argparse.Namespace) -> None:
     """Measure drawn structures, or write the file that this needs."""
     from benchmarks import first_drawn
 
+    if given.write and given.qasm:
+        first_drawn.write_files(given.texts, given.qasm)
+        return
     if given.write:
         first_drawn.write(given.texts, given.n)
         return
-    families = given.families or list(first_drawn.FAMILIES)
-    cells = list(first_drawn.cells(given.n, given.precision, families, given.texts, given.seconds))
+    cells = list(first_drawn.cells(given.n, given.precision, given.families, given.texts, given.seconds))
     _keep(given, cells)
 
 

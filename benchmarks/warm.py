@@ -79,7 +79,11 @@ def qiskit_circuit(gates: Sequence[Gate], wires: int) -> Any:
 
 def transpiled(gates: Sequence[Gate], wires: int, basis: Sequence[str] = BASIS) -> list[Gate]:
     """Return the gates in rz, sx and cx, or in another basis, as Qiskit's transpiler writes them at level 1."""
-    made = in_qiskit(gates, wires, basis)
+    return gates_of(in_qiskit(gates, wires, basis))
+
+
+def gates_of(made: Any) -> list[Gate]:
+    """Return the gates of a `QuantumCircuit` that is transpiled to gates of the neutral list."""
     return [
         Gate(
             each.operation.name,

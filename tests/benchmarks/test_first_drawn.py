@@ -66,3 +66,16 @@ def test_a_table_has_both_bases_and_says_where_amplitudes_differ(
     ]
     assert all(cell["later"] > 0 and np.isclose(cell["peer"][0], 1) for cell in found)
     assert ("differ" in capsys.readouterr().out) == bool(wrong)
+
+
+def test_circuits_of_files_are_run_in_cz(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is kept of files in OpenQASM 2 has one cell each, in cz, with the amplitudes of the peer."""
+    monkeypatch.setattr(first_drawn, "Library", lambda: None)
+    monkeypatch.setattr(first_drawn, "ExSession", partial(_Oracle, wrong=0.0))
+    monkeypatch.setattr(first_drawn, "Options", lambda **given: Options(**given | {"device": "cpu"}))
+    text = 'OPENQASM 2.0; include "qelib1.inc"; qreg q[4]; h q[0]; ccx q[0],q[1],q[2]; cu1(0.3) q[2],q[3];'
+    (tmp_path / "one.qasm").write_text(text)
+    first_drawn.write_files(tmp_path / "texts", tmp_path)
+    (found,) = first_drawn.cells([4], "single", None, tmp_path / "texts", 100.0)
+    assert (found["family"], found["basis"], len(found["ms"])) == ("one", "cz", 1)
+    assert found["gates"] == len(first_drawn.kept(tmp_path / "texts")[4, "one", 0]) > 6
