@@ -147,7 +147,7 @@ CASES = {
     "saved": Case("the same, `save_statevector`", _saved, files=55, hops=210),
     "condition": Case("the same, with a condition", _condition, files=52, hops=207),
     "noisy": Case("the same, 12 noisy qubits", _noisy, files=62, hops=404),
-    "cirq": Case("Cirq `run_sweep`, 3 points", _cirq, files=64, hops=274),
+    "cirq": Case("Cirq `run_sweep`, 3 points", _cirq, files=64, hops=275),
 }
 
 

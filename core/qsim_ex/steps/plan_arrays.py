@@ -40,6 +40,7 @@ NAMES = (
 """The arrays of a compiled plan, in the order of `qx_plan_arrays`: name, type, and integers of a row."""
 
 _NUMBERS = {name: number for number, (name, _, _) in enumerate(NAMES)}
+_ROW_BYTES = [int(kind[1:]) * row for _, kind, row in NAMES]
 
 LISTED = (("program", "i8", 9), ("places", "u4", 1), ("incidence", "u8", 1), ("packed", "u4", 1))
 """The arrays of a listed coefficient program, in the order of `qx_plan_listed`: as in `NAMES`."""
@@ -160,11 +161,13 @@ class PlanArrays:
     @property
     def bytes(self) -> int:
         """The bytes of all arrays, and of the coefficient program."""
-        return sum([int(getattr(self, name).nbytes) for name, _, _ in NAMES], self._program_bytes)
+        return self._program_bytes + sum([row * rows for row, rows in zip(_ROW_BYTES, self._found[1::2], strict=True)])
 
     @cached_property
     def sweep_places(self) -> dict[int, int]:
         """The place of each sweep among all sweeps, by the number of its step."""
+        if not self.others:
+            return {number: number for number in range(self.num_steps)}
         numbers = np.flatnonzero(self.steps[:, KIND] == SWEEP).tolist()
         return {number: place for place, number in enumerate(numbers)}
 

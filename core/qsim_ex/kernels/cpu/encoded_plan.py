@@ -19,7 +19,7 @@ from qsim_ex.errors import InvalidInput
 from qsim_ex.kernels import host
 from qsim_ex.kernels.cpu import pool
 from qsim_ex.later import later
-from qsim_ex.native.library import REFUSED, address, function, refusal, unchecked
+from qsim_ex.native.library import REFUSED, address, function, integers, refusal, unchecked
 from qsim_ex.precision import BY_DTYPE, DTYPES, AmplitudeDtype, Amplitudes, Storage
 from qsim_ex.steps.coefficients import Bound
 from qsim_ex.steps.compiled import PlannedSweep
@@ -94,9 +94,8 @@ class EncodedPlan:
                 raise refusal(encode)
             if check is not None:  # and here Python looks for Ctrl-C
                 check()
-        out = np.empty(3, dtype=np.int64)
-        function("plan_encoded")(self._handle, address(out))
-        self._programs, self.bytes, self.turned = out.tolist()
+        function("plan_encoded")(self._handle, out := integers(3))
+        self._programs, self.bytes, self.turned = out[:]
         self._places = arrays.sweep_places
 
     def program(self, number: int) -> int:
