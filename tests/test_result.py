@@ -15,6 +15,7 @@ from qsim_ex.errors import MeasurementError
 from qsim_ex.placement.deployment import single
 from qsim_ex.precision import DOUBLE
 from qsim_ex.result import Provenance, Result
+from qsim_ex.run import outcome
 from qsim_ex.run.outcome import LATEST
 
 
@@ -50,8 +51,9 @@ def test_no_shots_no_counts() -> None:
         result_of(None, 3).bits()
 
 
-def test_plans_are_counted_when_asked_for_and_kept_for_a_while() -> None:
-    """A result reports the same plan however late it is asked, and only the latest results keep their plans."""
+def test_plans_are_counted_when_asked_for_and_kept_for_a_while(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A result reports the same plan however late it is asked, and of large ones only the latest keep their plans."""
+    monkeypatch.setattr(outcome, "KEPT_GATES", 0)
     simulator = Simulator(device="cpu")
     made = [CircuitBuilder(2, 2).gate("h", [k % 2]).measure([0, 1], [0, 1]).build() for k in range(2)]
     first = simulator.run(made[0], 5)
@@ -62,6 +64,14 @@ def test_plans_are_counted_when_asked_for_and_kept_for_a_while() -> None:
     assert first.plan == wanted
     assert pickle.loads(pickle.dumps(others[0])).plan == others[0].plan
     assert pickle.loads(pickle.dumps(others[-1])).provenance.plans == ()
+
+
+def test_small_plans_are_kept_longer_than_large_ones() -> None:
+    """A list of more results than are kept in any case keeps the plans of small circuits, which nobody counts."""
+    simulator, made = Simulator(device="cpu"), CircuitBuilder(2, 2).gate("h", [0]).measure([0, 1], [0, 1]).build()
+    found = [simulator.run(made, 5) for _ in range(LATEST + 2)]
+    assert all(one.provenance.plans for one in found)
+    assert not any("plan" in one.provenance.__dict__ for one in found)
 
 
 def test_metadata_of_a_noisy_run_on_few_wires() -> None:

@@ -247,8 +247,9 @@ def test_traceback_on_demand(qsim_ex):
     assert "MeasurementError" in qsim_ex(*command, "--traceback").err
 
 
-def test_explain(qsim_ex):
+def test_explain(qsim_ex, hold):
     """A plan has a row for each step, and its sums are those of the steps."""
+    hold(parts_work=0)
     told = qsim_ex("explain", DATA / "features3.qasm", "--device", "cpu", "--json").document
     plans = told["plans"]  # of two separate parts
     assert [plan["num_wires"] for plan in plans] == [3, 1]

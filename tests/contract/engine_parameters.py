@@ -250,7 +250,7 @@ SIMULATOR: Mapping[str, Method] = {
     "Simulator.plans": Method(
         _engine("plans", lambda found: [plan.num_wires for plan in found]),
         {"circuit": turned(*ANGLES)},
-        {"circuit": gives(turned(*ANGLES, *ANGLES[:2]), [1] * 5)},
+        {"circuit": gives(turned(*ANGLES, *ANGLES[:2]), [5])},
     ),
     "Simulator.summary": Method(
         _engine("summary", lambda found: [found.sweeps, found.exchanges]),

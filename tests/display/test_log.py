@@ -34,7 +34,7 @@ def test_debug_tells_of_plans(caplog: pytest.LogCaptureFixture) -> None:
         for _ in range(2):
             simulator.run(circuit, shots=5)
     told = [one.getMessage() for one in caplog.records]
-    assert sum(one.startswith("planned Plan(2 gates on 2 wires") for one in told) == 1
+    assert sum(one.startswith("planned Plan(2 gates on 5 wires") for one in told) == 1
     assert sum("plans in the cache" in one for one in told) == 2
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 import pytest
@@ -18,6 +18,13 @@ from qsim_ex.observe.joint import ProbabilityTable
 from qsim_ex.run import joint
 
 WIRES = 7
+
+
+@pytest.fixture(autouse=True, scope="module")
+def parts_of_any_size() -> Iterator[None]:
+    """Let the smallest circuits run in parts."""
+    with thresholds.instead(parts_work=0):
+        yield
 
 
 def in_parts(seed: int, *, noise: bool, midway: bool, length: int = 40, wires: int = WIRES) -> Circuit:

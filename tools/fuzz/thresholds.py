@@ -27,6 +27,7 @@ DRAWN: Mapping[str, tuple[int, ...]] = {
     "narrow": (0, 2, 4),
     "gain": (1, 3),
     "method_work": (0, 300),
+    "parts_work": (0, 300),
     "plan_parts": (1, 2, 3),
     "large_plan": (0, 5),
     "written_microseconds": (0,),

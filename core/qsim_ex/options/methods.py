@@ -50,7 +50,7 @@ METHODS: tuple[MethodRow, ...] = (
         "Clifford gates, Pauli noise, measurements, resets and Pauli gates under conditions, on up to 10,000 wires",
         index_bits=0,
         draws=False,
-        only_if="may_be_heavy",
+        only_if="may_be_stabilizer",
         instead_of_state="use Simulator.run or run_batch, and save what='stabilizer'",
     ),
     MethodRow(

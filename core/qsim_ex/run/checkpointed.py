@@ -21,7 +21,7 @@ from qsim_ex.steps.layout import Levels
 
 if TYPE_CHECKING:
     from qsim_ex.execution import checkpoints_of_ranks
-    from qsim_ex.run.pipeline import PlannedRun
+    from qsim_ex.run.planned import PlannedRun
     from qsim_ex.steps.plan import Plan
 else:
     checkpoints_of_ranks = later("qsim_ex.execution.checkpoints_of_ranks")

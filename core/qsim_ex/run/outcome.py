@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Mapping, Sequence
 from functools import partial
+from threading import Lock
 from typing import TYPE_CHECKING, Any
 from weakref import ref
 
@@ -19,20 +20,50 @@ if TYPE_CHECKING:
     from qsim_ex.planning.cost.rates import Rates
     from qsim_ex.run.collector import Collector
     from qsim_ex.run.methods.method import HasRun, SimulatesStates
-    from qsim_ex.run.pipeline import PlannedRun
+    from qsim_ex.run.planned import PlannedRun
     from qsim_ex.run.request import Request
 
 
 LATEST = 256
-"""Results that keep their plans; older ones keep only the counts of their plans."""
+"""Results that keep their plans; older ones keep only the counts of their plans, unless these are small."""
 
-_latest: deque[ref[Provenance]] = deque()
+KEPT_GATES, _PLAN = 1 << 18, 128
+"""How many gates the plans of all results that keep them may have, beyond the latest, and how many each counts as at
+least: 32 MiB, since a plan takes about 125 bytes a gate and 17 KiB in all. To count those of a small one takes longer
+than a part of its run, which a list of a thousand circuits would wait for."""
+
+
+class _Latest:
+    """The results that keep their plans, as long as somebody keeps them."""
+
+    def __init__(self) -> None:
+        self._lock, self._gates = Lock(), 0
+        self._results: deque[tuple[ref[Provenance], int]] = deque()
+
+    def append(self, provenance: Provenance) -> Provenance | None:
+        """Add a result, and return the oldest one if it is too much to be kept with its plans."""
+        every = *provenance.plans, *[plan for other in provenance.others for plan in other.plans]
+        gates = sum([max(plan.num_gates, _PLAN) for plan in every])
+        with self._lock:
+            self._results.append((ref(provenance), gates))
+            self._gates += gates
+            while (oldest := self._results[0][0]()) is None:
+                self._drop()
+            if len(self._results) <= LATEST or self._gates <= KEPT_GATES:
+                return None
+            self._drop()
+            return oldest
+
+    def _drop(self) -> None:
+        self._gates -= self._results.popleft()[1]
+
+
+_latest = _Latest()
 
 
 def remembered(provenance: Provenance) -> Provenance:
     """Keep the plans of a new result, which are large, and count and drop those of the one before the latest ones."""
-    _latest.append(ref(provenance))
-    if len(_latest) > LATEST and (oldest := _latest.popleft()()) is not None:
+    if (oldest := _latest.append(provenance)) is not None:
         _ = oldest.plan
         object.__setattr__(oldest, "plans", ())
         object.__setattr__(oldest, "others", ())

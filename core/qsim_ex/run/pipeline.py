@@ -8,8 +8,8 @@ final states are observed.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from functools import cache, partial
 from time import perf_counter
 from typing import TYPE_CHECKING, NamedTuple
@@ -40,8 +40,9 @@ from qsim_ex.program.separate import separation_of
 from qsim_ex.result import BatchResult
 from qsim_ex.run.candidates import gates_of
 from qsim_ex.run.collector import Collector
-from qsim_ex.run.methods.method import ProgramWay, RunMethod, SimulatesStates, loaded
+from qsim_ex.run.methods.method import RunMethod, loaded
 from qsim_ex.run.outcome import result_of
+from qsim_ex.run.planned import PlannedRun
 from qsim_ex.run.request import TRAJECTORIES, Request, checked_request, own_bindings, without_idle_wires
 from qsim_ex.run.where import Where
 from qsim_ex.run.worker import machines_of, traverse
@@ -60,25 +61,6 @@ else:
     shares = later("qsim_ex.run.shares")
     instead = later("qsim_ex.run.instead")
 written_by_ranks = later("qsim_ex.run.written_by_ranks")
-
-
-@dataclass(frozen=True, eq=False, slots=True)
-class PlannedRun:
-    """A checked and planned run: its program and numbers, its request, and its machines, all of one way.
-
-    separation: what was left out of the user's circuit, if anything. method, facts: what results call it, and tell.
-    """
-
-    separation: Separation | None
-    circuit: Circuit
-    program: Program
-    bound: Bindings
-    request: Request
-    way: ProgramWay
-    machines: Sequence[SimulatesStates]
-    options: Options
-    method: str = "statevector"
-    facts: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -114,6 +96,22 @@ class BatchCall:
         if len(structure.instructions) << structure.num_qubits >= thresholds.now.method_work:
             return True
         return any(SAVE_KINDS[save.what].method is not None for save in structure.saves)
+
+    @property
+    def may_be_stabilizer(self) -> bool:
+        """Whether it pays to look for a stabilizer state; of gates with measurements behind them one state is run."""
+        structure, least = self.circuit.structure, thresholds.now.stabilizer_work
+        short = len(structure.instructions) << structure.num_qubits < least
+        return self.may_be_heavy and not (short and structure.gate_wires is not None)
+
+    @property
+    def is_light(self) -> bool:
+        """Whether gates, and measurements behind them, surely take less time as one state than in separate parts."""
+        structure, options = self.circuit.structure, self.options
+        limited = options.divides or options.max_memory is not None or options.checkpoint is not None
+        if limited or structure.gate_wires is None:
+            return False
+        return self.bound.count * len(structure.instructions) << structure.num_qubits < thresholds.now.parts_work
 
     @property
     def draws_noise(self) -> bool:
@@ -158,9 +156,9 @@ def run_by_method(call: BatchCall) -> BatchResult:
     method = _method(usual)
     if usual.index_bits == 1 and not call.observables and call.may_be_heavy:
         call = replace(call, circuit=Circuit.of_structure(parted(call.circuit.structure), call.circuit.operands))
-    alone = method.run_joined if call.circuit.structure.is_one_part(bool(call.observables)) else None
+    alone = call.circuit.structure.is_one_part(bool(call.observables)) or call.is_light
     try:
-        return (alone or method.run)(call)
+        return ((alone and method.run_joined) or method.run)(call)
     except OutOfMemory as error:
         if words := [found for row in asked if (found := _method(row).would_suit(call)) is not None]:
             raise OutOfMemory(" ".join([str(error), *words])) from error

@@ -68,9 +68,12 @@ def _parts(
     """
     if (parts := _method(USUAL[options.method]).parts) is not None:
         return parts(circuit, options)
-    if heavy := BatchCall.of_shots(circuit, options).may_be_heavy:
+    call = BatchCall.of_shots(circuit, options)
+    if heavy := call.may_be_heavy:
         circuit = Circuit.of_structure(parted(circuit.structure), circuit.operands)
-    separation = separation_of(circuit.structure, how="apart" if options.separate else "whole")
+    separation = None
+    if not call.is_light:
+        separation = separation_of(circuit.structure, how="apart" if options.separate else "whole")
     if separation is not None and options.divides:
         try:
             for part in separation.parts:

@@ -16,7 +16,8 @@ from qsim_ex.program.one_state import unitary_program
 from qsim_ex.run.branches import Branches
 from qsim_ex.run.collector import Collector
 from qsim_ex.run.machine import Machine
-from qsim_ex.run.pipeline import PlannedRun, checkpoints_of
+from qsim_ex.run.pipeline import checkpoints_of
+from qsim_ex.run.planned import PlannedRun
 from qsim_ex.run.request import BatchInputs, Request, WorkUnit
 from qsim_ex.run.worker import PLANS, Worker, WorkQueue
 from qsim_ex.state.vector import StateVector

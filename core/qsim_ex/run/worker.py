@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from qsim_ex.options import Options
     from qsim_ex.placement.deployment import Deployment
     from qsim_ex.run import loop_traversal
-    from qsim_ex.run.pipeline import PlannedRun
+    from qsim_ex.run.planned import PlannedRun
 else:
     loop_traversal = later("qsim_ex.run.loop_traversal")
 

@@ -25,6 +25,8 @@ class OfRunning:
     narrow_density_wires: the widest states whose density matrix costs less than a few trajectories, without idle wires.
     exact_wires: those whose saved means are exact however few trajectories are asked for; if many, 3 more.
     narrow_bindings: the most bindings of such a state at a time; Ctrl-C waits for them.
+    parts_work: the least work of a state vector, instructions times amplitudes of all bindings, for which the separate
+        parts of gates are states of their own; planning and running each of these takes longer than less work.
     table_wires, table_size: the most wires of a part whose probabilities are kept in a table, and its largest size.
     wires_for_a_number: the wires that one number in [0, 1) chooses. values_at_once: the most saved values at a time.
     stabilizer_work: the least work of a state vector, instructions times amplitudes of the largest part, for which
@@ -48,6 +50,7 @@ class OfRunning:
     narrow_density_wires: int = 5
     exact_wires: int = 8
     narrow_bindings: int = 1024
+    parts_work: int = 1 << 23
     table_wires: int = 16
     table_size: int = 1 << 22
     wires_for_a_number: int = 40

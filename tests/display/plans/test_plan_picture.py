@@ -12,6 +12,7 @@ from xml.etree import ElementTree as ET
 import numpy as np
 import pytest
 from qiskit.circuit import QuantumCircuit
+from support.held import Hold
 from support.paths import ROOT
 
 from qsim_ex import Circuit, CircuitBuilder, Progress, Simulator
@@ -117,8 +118,9 @@ def test_a_run_that_has_happened_becomes_a_timeline(tmp_path: Path) -> None:
     assert (tmp_path / "run.png").read_bytes().startswith(b"\x89PNG")
 
 
-def test_parts_and_circuits_have_titles() -> None:
+def test_parts_and_circuits_have_titles(hold: Hold) -> None:
     """Separate parts follow one another in one picture, and circuits of a job under their names."""
+    hold(parts_work=0)
     builder = CircuitBuilder(5).gate("h", [0]).gate("cx", [0, 1]).gate("h", [2]).gate("cx", [2, 3]).gate("x", [4])
     charts = Simulator(device="cpu").explain(builder.build()).charts
     assert [chart.title for chart in charts] == ["part 0 and 1 like it", "part 2"]

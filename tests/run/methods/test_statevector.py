@@ -56,7 +56,7 @@ def test_wires_of_other_parts_are_drawn_in_their_order(hold: Hold) -> None:
     for wire in range(4):
         builder.gate("cx", [wire, wire + 2]).gate("ry", [wire], 1.1)
     circuit = builder.measure([0, 2, 3, 4, 5], [0, 2, 3, 4, 5]).build()
-    hold(**(WRITTEN | HEAVY | {"narrow": 0, "table_wires": 0}))
+    hold(**(WRITTEN | HEAVY | {"narrow": 0, "table_wires": 0, "parts_work": 0}))
     found = simulator.run(circuit, 200, seed=6)
     assert len(found.provenance.facts["parts"]) == 2
     hold(**LIGHT)

@@ -37,7 +37,8 @@ from qsim_ex.run.exact.circuit import certain, doubled_for
 from qsim_ex.run.exact.traversal import ExactTraversal
 from qsim_ex.run.machine import Machine
 from qsim_ex.run.outcome import result_of
-from qsim_ex.run.pipeline import BatchCall, PlannedRun
+from qsim_ex.run.pipeline import BatchCall
+from qsim_ex.run.planned import PlannedRun
 from qsim_ex.run.request import BatchInputs, WorkUnit, without_idle_wires
 from qsim_ex.run.saved_rows import SavedRows
 from qsim_ex.run.worker import PLANS

@@ -36,11 +36,8 @@ from qsim_ex.run.collector import Collector
 from qsim_ex.run.exact.circuit import certain, doubled_for
 from qsim_ex.run.methods.method import RunMethod
 from qsim_ex.run.outcome import result_of
-from qsim_ex.run.pipeline import (
-    BatchCall,
-    PlannedRun,
-    checkpoints_of,
-)
+from qsim_ex.run.pipeline import BatchCall, checkpoints_of
+from qsim_ex.run.planned import PlannedRun
 from qsim_ex.run.request import BatchInputs, WorkUnit, without_idle_wires
 from qsim_ex.run.worker import machines_of, traverse
 

@@ -29,7 +29,8 @@ from qsim_ex.run.collector import Collector
 from qsim_ex.run.collects import Collects
 from qsim_ex.run.density_table import DensityTable, table_of
 from qsim_ex.run.methods.method import ProgramWay, RunMethod, Suited
-from qsim_ex.run.pipeline import BatchCall, PlannedRun, executed
+from qsim_ex.run.pipeline import BatchCall, executed
+from qsim_ex.run.planned import PlannedRun
 from qsim_ex.run.request import Request, WorkUnit
 from qsim_ex.run.worker import WorkQueue
 from qsim_ex.steps.layout import Levels
