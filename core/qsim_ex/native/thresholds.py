@@ -78,8 +78,9 @@ class Native:
         first run allows, of which looks may have taken one so that another follows.
     left_percent: how many percent of the pieces that were read a look may leave so that another one follows.
     block_pieces: the fewest gates on two wires, as a transpiler writes them, of a matrix on four wires; of one without
-        zeros twice as many. Fewer are no dearer as matrices on three. pieces_of_three: of one on three wires; fewer
-        are no dearer one by one. pieces_of_phase: of a cluster that is looked at as one phase under many controls.
+        zeros those one behind the other on three wires count at most as pieces_of_three, since fewer are no dearer as
+        matrices on three. pieces_of_three: of one on three wires; fewer are no dearer one by one.
+        pieces_of_phase: of a cluster that is looked at as one phase under many controls.
     selected_turns: the fewest turns of a wire between gates that read others, so that these select its matrix.
     phase_pairs: the most CZ for each parity that stay as they are; more phases side by side are those of parities, of
         which a table reads ten, too.

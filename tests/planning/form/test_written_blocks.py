@@ -150,3 +150,20 @@ def test_rotations_about_four_wires_count_as_the_gates_that_they_are_written_in(
         builder.pauli_rotation(float(random.uniform(0.3, 1.2)), letters, [1, 2, 3, 4])
     written = written_out(builder.build(), manner=Manner.CLUSTERS, zeros=True)
     assert len(filled(written) if written else []) == (strings == 16)
+
+
+@pytest.mark.parametrize("together", [False, True])
+def test_gates_on_four_wires_are_one_matrix_unless_they_lie_together_on_three(together: bool) -> None:
+    """45 CZ between drawn turns are a matrix on four wires without zeros, or, in three runs on three wires, none."""
+    random = np.random.default_rng(7)
+    builder = CircuitBuilder(6)
+    for wire in range(6):
+        builder.gate("ry", [wire], 0.3 + 0.2 * wire)
+    for k in range(45):
+        three = [[1, 2, 3], [2, 3, 4], [1, 2, 4]][k // 15]
+        wires = random.permutation(three if together else [1, 2, 3, 4])[:2].tolist()
+        builder.gate("cz", wires)
+        for wire in wires:
+            builder.gate("u", [wire], *random.uniform(0.3, 1.2, 3))
+    written = written_out(builder.build(), manner=Manner.CLUSTERS, zeros=True)
+    assert filled(written) == [256] * (not together) if written else together

@@ -176,6 +176,16 @@ std::size_t in_cx(const std::vector<Piece>& pieces, std::size_t number, Mask wir
     for (std::size_t k = 0; k < number; ++k) out += pieces[k].wires & ~wires ? 0 : in_cx(pieces[k]);
     return out;
 }
+// The first ones, where those one behind the other on three wires count at most as much as a matrix on these.
+std::size_t in_threes(const std::vector<Piece>& pieces, std::size_t number, std::size_t of_three) {
+    std::size_t out = 0, run = 0;
+    Mask wires = 0;
+    for (std::size_t k = 0; k < number; ++k) {
+        if (count(wires | pieces[k].wires) > 3) out += std::min(run, of_three), run = 0, wires = 0;
+        wires |= pieces[k].wires, run += in_cx(pieces[k]);
+    }
+    return out + std::min(run, of_three);
+}
 // Most of them that are on all wires of a cluster but one.
 std::size_t most_beside_one(const Cluster& of) {
     std::size_t out = 0;
@@ -235,7 +245,7 @@ std::size_t put_block(Cluster& of, int wires, bool ends, Pieces& to, std::size_t
     if (is_short && 2 * best.zeros != size) return 0;
     const std::size_t filled = std::min(most_between_halves, size - best.zeros);
     if (is_wide && !is_short && filled > of_half && put_between_halves(of, whole.dense(), filled, to)) return number;
-    if (is_wide && !best.zeros && in_cx(best.pieces, best.number, of.wires) < 2 * least)
+    if (is_wide && !best.zeros && in_threes(best.pieces, best.number, of_three) < least)
         return 0;  // as blocks on three wires it is no dearer
     Piece block{Piece::block, of.wires, 0, 0, {}, std::move(best.entries)};
     block.parts = 0;
