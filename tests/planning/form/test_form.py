@@ -65,6 +65,16 @@ def test_the_phase_of_many_gates_is_as_exact_as_that_of_few() -> None:
     assert abs(np.exp(1j * phase) - 1) < 2e-13
 
 
+def test_many_turns_that_are_undone_leave_no_rotation_by_what_they_are_rounded() -> None:
+    """2,000 turns and their inverses, which are the identity to within 2e-12, leave no rotation."""
+    builder, turns = CircuitBuilder(1), np.random.default_rng(5).uniform(-np.pi, np.pi, (2000, 3))
+    for theta, phi, lam in turns:
+        builder.gate("u", (0,), theta, phi, lam)
+    for theta, phi, lam in turns[::-1]:
+        builder.gate("u", (0,), -theta, -lam, -phi)
+    assert not form_of(builder.build()).rotations
+
+
 BASES = (("rz", "sx", "x", "cx"), ("rz", "sx", "x", "cz"), ("r", "cz"), ("rx", "ry", "rz", "rzz"), ("u", "cz"))
 FAMILIES_WITH_ONE_LIST = (
     "qaoa_dense",

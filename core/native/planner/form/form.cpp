@@ -236,7 +236,7 @@ void Form::add_block(const Instruction& of) {
 void Form::add_again() {
     if (!before_) {
         before_ = std::move(layers_);
-        layers_ = std::make_unique<Layers>(frame_, tolerance_, axes_);
+        layers_ = std::make_unique<Layers>(frame_, rounding(), axes_);
         frame_.passed.emplace(frame_.tableau.wires());
         layer_ = 0, ++rounds_;
         if (zeros_) zeros_.emplace(frame_.tableau.wires());

@@ -7,6 +7,8 @@
 // differs among them is sums of phases, and such a rotation is there whatever its angle: so the form is one for them all.
 #pragma once
 
+#include <algorithm>
+#include <limits>
 #include <memory>
 
 #include "planner/circuit.hpp"
@@ -73,6 +75,11 @@ class Form {
     bool only_read() const { return only_read_; }
     bool on_zeros() const { return on_zeros_; }
     double tolerance() const { return tolerance_; }
+    // What an angle may be off to which those of any instructions add up, since the numbers of each are rounded.
+    double rounding() const {
+        constexpr double of_each = 4 * std::numeric_limits<double>::epsilon();
+        return std::max(tolerance_, of_each * static_cast<double>(instruction_));
+    }
     // How many instructions were on several wires.
     Int joins() const { return joins_; }
     const Sums& sums() const { return frame_.sums; }

@@ -62,11 +62,11 @@ bool Wires::take_turns(std::size_t begin, std::size_t end) {
     bool generic = false;
     for (std::size_t k = begin; k < end; ++k) {
         whole = Turn::about(axis_of(read[k].pauli), read[k].angle.value) * whole;
-        generic = generic || split_angle(read[k].angle.value, form_.tolerance()).rest != 0;
+        generic = generic || split_angle(read[k].angle.value, form_.rounding()).rest != 0;
     }
     std::vector<AxisRotation> found;
     const Mask wire = read[begin].pauli.x | read[begin].pauli.z;
-    if (!generic || !fewer(whole, end - begin + 3, form_.tolerance(), as_cx_, found)) return false;
+    if (!generic || !fewer(whole, end - begin + 3, form_.rounding(), as_cx_, found)) return false;
     const Pauli axes[] = {{wire, 0}, {wire, wire}, {0, wire}};
     for (const AxisRotation& one : found) take(axes[one.axis], {one.angle});
     return true;
@@ -74,7 +74,7 @@ bool Wires::take_turns(std::size_t begin, std::size_t end) {
 
 // Takes a rotation that acts behind all so far.
 void Wires::take(const Pauli& about, const Angle& angle) {
-    const SplitAngle split = split_angle(angle.value, form_.tolerance());
+    const SplitAngle split = split_angle(angle.value, form_.rounding());
     SignedPauli image = local.image(about);
     if (angle.varies() || split.rest != 0) return rotate(image.pauli, image.negative ? -angle : angle);
     if (!as_cx_ && split.quarters & 1 && count(image.pauli.x | image.pauli.z) == 2) {
@@ -116,7 +116,7 @@ void Wires::rotate(const Pauli& about, const Angle& angle) {
         if (item.reflects() || item.quarters || !(item.a == about)) return item.commutes(own);
         merged = true;
         item.angle = sums_.plus(item.angle, angle);
-        const SplitAngle split = split_angle(item.angle.value, form_.tolerance());
+        const SplitAngle split = split_angle(item.angle.value, form_.rounding());
         if (item.angle.varies() || split.rest != 0) return false;
         item.gone = true;
         turn(about, split.quarters);
@@ -147,7 +147,7 @@ void Wires::shorten(int wire) {
     Turn whole;
     const std::vector<Index> run = last_turns(wire, whole);
     std::vector<AxisRotation> found;
-    if (run.size() < 3 || !fewer(whole, run.size(), form_.tolerance(), as_cx_, found)) return;
+    if (run.size() < 3 || !fewer(whole, run.size(), form_.rounding(), as_cx_, found)) return;
     replace(run, found, false);
 }
 
@@ -162,7 +162,7 @@ void Wires::replace(const std::vector<Index>& run, const std::vector<AxisRotatio
         const SignedPauli& of = behind[one.axis];
         const SignedPauli string = local.image(of.pauli);
         const double angle = string.negative != of.negative ? -one.angle : one.angle;
-        const SplitAngle split = split_angle(angle, form_.tolerance());
+        const SplitAngle split = split_angle(angle, form_.rounding());
         if (split.rest == 0) turn(string.pauli, split.quarters);
         else if (merged) rotate(string.pauli, {angle});
         else append({string.pauli, {}, {angle}});
