@@ -67,6 +67,18 @@ def test_gates_under_many_controls_come_back(basis: tuple[str, ...], level: int)
 
 
 @pytest.mark.parametrize("basis", BASES)
+def test_controlled_phases_between_clusters_are_where_both_wires_are_1(basis: tuple[str, ...]) -> None:
+    """A phase of two wires that a transpiler has made ZZ is one of a fourth of the state, not of all of it."""
+    gates = entangled(5)
+    for wires in [(0, 1, 2, 3), (1, 2, 3, 4)]:
+        gates += [Gate(MANY_CONTROLS, wires), *turns(5)]
+        gates += [Gate("cp", pair, (0.3 + 0.1 * pair[0],)) for pair in [(0, 1), (1, 2), (2, 3), (3, 4), (0, 4)]]
+    ops = [one for one in clusters(transpiled(gates, 5, basis, 1)).structure.instructions if isinstance(one, Op)]
+    assert all(read.bit_count() < 2 for one in ops for read in one.reads)
+    assert sum(not one.mixes and one.when.mask.bit_count() == 2 for one in ops) >= 10
+
+
+@pytest.mark.parametrize("basis", BASES)
 def test_gates_that_borrow_wires_come_back(basis: tuple[str, ...]) -> None:
     """Z under five controls is one phase where a transpiler has computed a condition into a wire that is 0.
 

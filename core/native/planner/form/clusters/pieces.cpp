@@ -69,7 +69,6 @@ void Pieces::put(Piece piece, bool settles) {
     }
     if (settles && zeros_ && put_on_zeros(piece)) return;
     std::size_t place = 0;
-    bool turns = false;
     each(piece.wires, [&](int wire) {
         Matrix2& before = piece.before[place++];
         before = before * carried(wire);
@@ -79,10 +78,9 @@ void Pieces::put(Piece piece, bool settles) {
             if (piece.kind == Piece::parity) piece.angle = -piece.angle;
             else piece.values ^= unit(wire);
         }
-        turns = turns || !is_identity(before);
     });
     const bool is_cz = std::fabs(std::remainder(piece.angle - pi / 2, pi)) < rounding;
-    if (piece.kind == Piece::parity && count(piece.wires) == 2 && (is_cz || (settles && turns))) {
+    if (piece.kind == Piece::parity && count(piece.wires) == 2 && (is_cz || settles)) {
         each(piece.wires, [&](int wire) { carried(wire) = carried(wire) * phase2(piece.angle); });
         phase -= piece.angle / 2;
         piece.kind = Piece::where, piece.angle = is_cz ? pi : std::remainder(-2 * piece.angle, 2 * pi),
