@@ -75,14 +75,15 @@ std::size_t put_last(std::vector<Piece>& pieces, Mask ahead) {
     return number;
 }
 
-void act(const Piece& piece, Segment& on, std::vector<int>& wires, Mask whole) {
+void act(const Piece& piece, Segment& on, std::vector<int>& wires, Mask whole, bool acts) {
     Mask bits = 0, values = 0;
     each(piece.wires, [&](int wire) {
         const int at = static_cast<int>(std::find(wires.begin(), wires.end(), wire) - wires.begin());
-        if (at == on.wires()) wires.push_back(wire), on.add_wire(!(whole >> at & 1));
-        else on.turn(at, piece.turn_of(wire));
+        const bool is_new = at == on.wires(), is_fixed = !(whole >> at & 1), is_one = piece.values >> wire & 1;
+        if (is_new) wires.push_back(wire), on.add_wire(is_fixed);
+        if (!is_new || (acts && is_fixed && is_one)) on.turn(at, is_new ? flip : piece.turn_of(wire));
         bits |= unit(at);
-        if (piece.values >> wire & 1) values |= unit(at);
+        if (is_one) values |= unit(at);
     });
     if (piece.kind == Piece::parity) on.parity(bits, piece.angle);
     else on.phase(bits, values, piece.angle);
@@ -138,7 +139,7 @@ Beginning find_phases(const Cluster& of, std::size_t within, double least, std::
 
 Beginning find_whole(const Cluster& of, std::size_t& work) {
     const auto act_all = [&](Segment& made, std::vector<int>& wires, Mask whole) {
-        for (const Piece& piece : of.pieces) act(piece, made, wires, whole), work += 3 * made.size();
+        for (const Piece& piece : of.pieces) act(piece, made, wires, whole, true), work += 3 * made.size();
     };
     const auto reads = [&](Mask whole) {
         Segment made;

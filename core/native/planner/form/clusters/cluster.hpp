@@ -35,8 +35,8 @@ struct Beginning {
 std::size_t put_last(std::vector<Piece>& pieces, Mask ahead);
 
 // Lets a piece act, without turns of wires that are new, which are added to `wires`. whole: which of them, by their places,
-// can be other than 0 at first.
-void act(const Piece& piece, Segment& on, std::vector<int>& wires, Mask whole = ~Mask{0});
+// can be other than 0 at first; acts: or, for each other one, other than what its first piece asks for, so that this acts.
+void act(const Piece& piece, Segment& on, std::vector<int>& wires, Mask whole = ~Mask{0}, bool acts = false);
 
 // Finds a beginning that is diagonal but for turns, and of fewest phases for its pieces; one of no pieces if there is none.
 // least: of how many pieces each has to be, in the mean. alone: how many of the first pieces are phases one by one. within:

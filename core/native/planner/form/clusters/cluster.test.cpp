@@ -6,6 +6,7 @@
 #include "planner/form/clusters/order/piece_order.hpp"
 
 using namespace qx::form;
+using naive::drawn_turn;
 
 namespace {
 
@@ -55,4 +56,18 @@ TEST_CASE("wires ahead are those of pieces on few wires, until one that shares a
     CHECK(wires_ahead(pieces, 0, 0b1, 4) == 0b1111);
     CHECK(wires_ahead(pieces, 1, 0b1, 4) == 0b1000001);
     CHECK(wires_ahead(pieces, 6, 0b1, 4) == 0b1);
+}
+
+TEST_CASE("signs where other wires are 1 are given up as one phase by what they do there, before all of them is known") {
+    naive::Drawn drawn(3, 5);
+    Cluster of;
+    of.wires = 0b11111;
+    for (int k = 0; k < 40; ++k) {
+        const Mask wires = k % 2 ? 0b10011 : 0b11100;
+        of.pieces.push_back({Piece::where, wires, 3.14159265358979323846, wires & 0b1111});
+        for (int wire = 0; wire < 3; ++wire) of.pieces.back().before.push_back(wire < 2 ? identity2 : drawn_turn(drawn));
+    }
+    std::size_t work = 0;
+    CHECK(find_whole(of, work).pieces == 0);
+    CHECK(work < 8000);  // 15,000 if those wires are 0
 }
