@@ -49,7 +49,7 @@ class OfPlanning:
     operands_at_once: int = 1 << 20
     written_microseconds: int = 2000
     written_nanoseconds: int = 200
-    compared_microseconds: int = 500
+    compared_microseconds: int = 250
     compared_gates: int = 2500
     written_percent: int = 100
     planned_microseconds: int = 30
