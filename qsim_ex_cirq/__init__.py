@@ -8,6 +8,7 @@
 '0.71|00⟩ + 0.71|11⟩'
 """
 
+import importlib
 from typing import TYPE_CHECKING, Any
 
 import qsim_ex
@@ -20,7 +21,6 @@ with uninterrupted():
     except ImportError as error:
         raise MissingPackage("qsim_ex_cirq needs Cirq. Install it with: pip install 'qsim-ex[cirq]'") from error
 
-    from qsim_ex_cirq.gradients import ValuesAndGradients, differentiated
     from qsim_ex_cirq.results import QsimExTrialResult
     from qsim_ex_cirq.runner import Estimates
     from qsim_ex_cirq.simulator import QsimExSimulator
@@ -43,16 +43,22 @@ __all__ = [
 
 if TYPE_CHECKING:
     from qsim_ex_cirq.density_matrix import QsimExDensityMatrixSimulator
+    from qsim_ex_cirq.gradients import ValuesAndGradients, differentiated
+
+_LATER = {
+    "QsimExDensityMatrixSimulator": "qsim_ex_cirq.density_matrix",
+    "ValuesAndGradients": "qsim_ex_cirq.gradients",
+    "differentiated": "qsim_ex_cirq.gradients",
+}
+"""Names that are loaded when they are first used, and where they are."""
 
 
 def __getattr__(name: str) -> Any:
     if name == "__version__":
         return qsim_ex.__version__
-    if name == "QsimExDensityMatrixSimulator":  # which few programs use, and which loads much
+    if name in _LATER:
         with uninterrupted():
-            from qsim_ex_cirq.density_matrix import QsimExDensityMatrixSimulator  # see above
-
-        return QsimExDensityMatrixSimulator
+            return getattr(importlib.import_module(_LATER[name]), name)
     raise AttributeError(f"module 'qsim_ex_cirq' has no attribute {name!r}.{nearest(name, __all__)}")
 
 

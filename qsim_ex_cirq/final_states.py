@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from qsim_ex import PauliSum, apply_readout
+from qsim_ex import apply_readout
 from qsim_ex.errors import StateError
 from qsim_ex.frameworks import BY_DTYPE
 from qsim_ex_cirq.batches import BatchMember
@@ -18,7 +18,7 @@ from qsim_ex_cirq.results import Bits, Metadata, Records, Vector, last_of
 from qsim_ex_cirq.translation.translation import Translation
 
 if TYPE_CHECKING:
-    from qsim_ex import StateVector
+    from qsim_ex import PauliSum, StateVector
 
 FINAL = "final state"
 """The label under which final states are saved."""

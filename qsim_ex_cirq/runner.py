@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import partial
 from itertools import islice
 from time import perf_counter
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import cirq
 import numpy as np
 
-from qsim_ex import PauliSum, Result, Simulator
-from qsim_ex.frameworks import amplitudes_by_parts
+from qsim_ex import Result, Simulator, frameworks
+from qsim_ex.frameworks import dataclass
 from qsim_ex.options import USUAL
 from qsim_ex_cirq.batches import run_batches
 from qsim_ex_cirq.final_states import FINAL, FinalState, SavedFinalState
@@ -24,6 +23,9 @@ from qsim_ex_cirq.states import Initial
 from qsim_ex_cirq.translation.observables import undisturbed, value_of
 from qsim_ex_cirq.translation.sweep import translate_sweep
 from qsim_ex_cirq.translation.translation import Translation
+
+if TYPE_CHECKING:
+    from qsim_ex import PauliSum
 
 End = FinalState | SavedFinalState
 
@@ -144,7 +146,7 @@ class SweepRunner:
         circuits = (one.sweep.circuit(k) for one in translations for k in range(one.sweep.count))
         found = []
         for circuit in circuits:
-            amplitudes = amplitudes_by_parts(self.engine, circuit, values)
+            amplitudes = frameworks.amplitudes_by_parts(self.engine, circuit, values)
             if amplitudes is None:
                 return None
             found.append(amplitudes.tolist())

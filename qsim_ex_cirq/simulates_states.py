@@ -10,8 +10,8 @@ import numpy as np
 
 from qsim_ex import Simulator
 from qsim_ex.errors import OptionError, OutOfMemory
+from qsim_ex.frameworks import later
 from qsim_ex_cirq.final_states import SavedFinalState
-from qsim_ex_cirq.moment_steps import QsimExSimulationState, QsimExStepResult
 from qsim_ex_cirq.resolvers import resolvers_of
 from qsim_ex_cirq.results import QsimExTrialResult, Vector
 from qsim_ex_cirq.states import Initial, initial_of
@@ -21,10 +21,14 @@ from qsim_ex_cirq.variables import point_by_point
 from qsim_ex_cirq.wires import say_in_qids
 
 if TYPE_CHECKING:
+    from qsim_ex_cirq import moment_steps
+    from qsim_ex_cirq.moment_steps import QsimExStepResult
     from qsim_ex_cirq.runner import End, SweepRunner
+else:
+    moment_steps = later("qsim_ex_cirq.moment_steps")
 
 
-class SimulatesStates(cirq.SimulatesIntermediateStateVector[QsimExStepResult]):
+class SimulatesStates(cirq.SimulatesIntermediateStateVector["QsimExStepResult"]):
     """Simulates circuits to their ends or moment by moment, with an engine and a runner of sweeps."""
 
     _engine: Simulator
@@ -113,7 +117,7 @@ class SimulatesStates(cirq.SimulatesIntermediateStateVector[QsimExStepResult]):
             )
         how: dict[str, Any] = {"prng": self._prng, "classical_data": classical_data}
         try:
-            return QsimExSimulationState(self._engine, qubits, initial_state=initial_state, **how)
+            return moment_steps.QsimExSimulationState(self._engine, qubits, initial_state=initial_state, **how)
         except OutOfMemory as error:
             say_in_qids(error, qubits)
             raise
@@ -125,7 +129,11 @@ class SimulatesStates(cirq.SimulatesIntermediateStateVector[QsimExStepResult]):
         all_measurements_are_terminal: bool = False,
     ) -> Iterator[QsimExStepResult]:
         """Yield the state after each moment with its noise; states of Cirq's own go through Cirq's iterator."""
-        if all_measurements_are_terminal or not len(circuit) or not isinstance(sim_state, QsimExSimulationState):
+        if (
+            all_measurements_are_terminal
+            or not len(circuit)
+            or not isinstance(sim_state, moment_steps.QsimExSimulationState)
+        ):
             yield from super()._core_iterator(circuit, sim_state, all_measurements_are_terminal)
             return
         circuit = cirq.resolve_parameters(circuit, getattr(sim_state, "param_resolver", None))  # since Cirq 1.8
@@ -135,4 +143,4 @@ class SimulatesStates(cirq.SimulatesIntermediateStateVector[QsimExStepResult]):
 
     def _create_step_result(self, sim_state: Any) -> QsimExStepResult:
         """Return what `simulate_moment_steps` yields after each moment."""
-        return QsimExStepResult(sim_state, self._dtype)
+        return moment_steps.QsimExStepResult(sim_state, self._dtype)

@@ -10,8 +10,7 @@ import numpy as np
 
 from qsim_ex import Simulator
 from qsim_ex.errors import CircuitError, NotSupported, OutOfMemory
-from qsim_ex.frameworks import check
-from qsim_ex_cirq.gradients import ValuesAndGradients, values_and_gradients
+from qsim_ex.frameworks import check, later
 from qsim_ex_cirq.states import initial_of
 from qsim_ex_cirq.translation.circuits import order_of
 from qsim_ex_cirq.translation.observables import pauli_sums, require_no_end
@@ -19,7 +18,11 @@ from qsim_ex_cirq.variables import point_by_point
 from qsim_ex_cirq.wires import in_words, levels_of, say_in_qids
 
 if TYPE_CHECKING:
+    from qsim_ex_cirq import gradients
+    from qsim_ex_cirq.gradients import ValuesAndGradients
     from qsim_ex_cirq.runner import Estimates, SweepRunner
+else:
+    gradients = later("qsim_ex_cirq.gradients")
 
 
 class SimulatesValues(cirq.SimulatesAmplitudes, cirq.SimulatesExpectationValues):
@@ -115,7 +118,9 @@ class SimulatesValues(cirq.SimulatesAmplitudes, cirq.SimulatesExpectationValues)
         order = order_of(program, qubit_order)
         sums = pauli_sums(observables, order)
         runner = self._runner
-        return values_and_gradients(self._engine, program, params, order, sums, runner.trajectories, runner.seed)
+        return gradients.values_and_gradients(
+            self._engine, program, params, order, sums, runner.trajectories, runner.seed
+        )
 
     @point_by_point
     def _estimates(

@@ -35,16 +35,16 @@ from qsim_ex_provider.one_thread import OneThread, in_turn
 from qsim_ex_provider.results import CircuitHeader, ExperimentPlace, Experiments
 from qsim_ex_provider.target import WIDEST, WIDTH, Width, build_target, device_target
 from qsim_ex_provider.translation.circuits import translate_job, translate_noisy
-from qsim_ex_provider.translation.noise import basis_gates_of
 from qsim_ex_provider.translation.parameter_binds import NO_BINDS, binds_of
 
 if TYPE_CHECKING:
     from qsim_ex.frameworks import Explanation
     from qsim_ex_provider import explain
-    from qsim_ex_provider.translation import device_noise
+    from qsim_ex_provider.translation import device_noise, noise
 else:
     explain = later("qsim_ex_provider.explain")
     device_noise = later("qsim_ex_provider.translation.device_noise")
+    noise = later("qsim_ex_provider.translation.noise")
 
 
 @with_options(run_options.RunOptions, Options, but=("engine", "noise", "seed"))
@@ -106,7 +106,7 @@ class QsimExBackend(BackendV2):
         """
         if self._device_target is not None:
             return self._device_target
-        made_for = self._width, basis_gates_of(run_options.noise_of(self.options.noise_model))
+        made_for = self._width, noise.basis_gates_of(run_options.noise_of(self.options.noise_model))
         if made_for not in self._targets:
             self._targets[made_for] = build_target(*made_for)
         return self._targets[made_for]

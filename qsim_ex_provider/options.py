@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import concurrent.futures
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import field, fields
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, get_args
 
@@ -12,14 +12,15 @@ import numpy as np
 from qiskit.providers import Options as QiskitOptions
 
 from qsim_ex.errors import OptionError, unknown_option
-from qsim_ex.frameworks import Noise, NoiseModel, check, later
+from qsim_ex.frameworks import Noise, NoiseModel, check, dataclass, later
 from qsim_ex.options import Method, Options
-from qsim_ex_provider.translation.noise import of_aer
 
 if TYPE_CHECKING:
     from qsim_ex_provider import foreign_options
+    from qsim_ex_provider.translation import noise
 else:
     foreign_options = later("qsim_ex_provider.foreign_options")
+    noise = later("qsim_ex_provider.translation.noise")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,7 +70,7 @@ class RunOptions:
 
 def noise_of(model: Any) -> Noise | None:
     """Return a noise model of Aer's or of the engine as `Noise`, None for no noise; raises `OptionError` for others."""
-    return model if model is None or isinstance(model, NoiseModel) else of_aer(model)
+    return model if model is None or isinstance(model, NoiseModel) else noise.of_aer(model)
 
 
 def _check_seed(seed: object) -> None:

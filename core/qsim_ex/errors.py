@@ -29,7 +29,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterable
 
 
@@ -127,6 +126,8 @@ class PlanError(QsimExError, AssertionError):
 
 def nearest(name: str, known: Iterable[str]) -> str:
     """Return `` Did you mean 'x'?`` for the known name most like `name`, or an empty string."""
+    import difflib  # few runs end in an error
+
     found = difflib.get_close_matches(name, list(known), n=1, cutoff=0.6)
     return f" Did you mean {found[0]!r}?" if found else ""
 

@@ -16,10 +16,8 @@ from numpy.typing import ArrayLike
 from qsim_ex.circuit import check
 from qsim_ex.circuit.circuit import Circuit
 from qsim_ex.circuit.noise.readout import ReadoutErrors, without
-from qsim_ex.circuit.observables import PauliSum, require_sums
 from qsim_ex.circuit.parameters.bindings import Bindings
 from qsim_ex.comm import connection, launcher
-from qsim_ex.comm.agreed import asked_of
 from qsim_ex.deployment.assign import Assigner, assign
 from qsim_ex.deployment.assignment import Assignment
 from qsim_ex.display.bar import interactive
@@ -31,19 +29,21 @@ from qsim_ex.later import later
 from qsim_ex.native.library import cancelled_by
 from qsim_ex.options import OptionKeywords, Options
 from qsim_ex.options.methods import USUAL
-from qsim_ex.program.one_state import unitary_program
 from qsim_ex.result import BatchResult, Result
 from qsim_ex.run.differentiating import Differentiating
-from qsim_ex.run.log import log_run, log_state
 from qsim_ex.run.pipeline import BatchCall, run_by_method
 from qsim_ex.run.request import own_bindings
 from qsim_ex.steps.plan import Plan
 
 if TYPE_CHECKING:
+    from qsim_ex.circuit import observables as sums
+    from qsim_ex.circuit.observables import PauliSum
+    from qsim_ex.comm import agreed
     from qsim_ex.deployment.elsewhere import Cluster
     from qsim_ex.display.explanation import Explanation
     from qsim_ex.planning.cost.summary import PlanSummary
-    from qsim_ex.run import preview, repeated, spread, to_state
+    from qsim_ex.program import one_state
+    from qsim_ex.run import log, preview, repeated, spread, to_state
     from qsim_ex.run.repeated import RepeatedCircuit
     from qsim_ex.state import vector
     from qsim_ex.state.vector import StateVector
@@ -53,6 +53,10 @@ else:
     spread = later("qsim_ex.run.spread")
     to_state = later("qsim_ex.run.to_state")
     vector = later("qsim_ex.state.vector")
+    agreed = later("qsim_ex.comm.agreed")
+    sums = later("qsim_ex.circuit.observables")
+    one_state = later("qsim_ex.program.one_state")
+    log = later("qsim_ex.run.log")
 
 _BAR_WIRES = 16
 """New states of fewer wires are not asked whether they need a bar, which would cost each of them a microsecond."""
@@ -146,7 +150,7 @@ class Simulator(Differentiating):
         """
         _require_circuit(circuit)
         if observables:
-            require_sums(observables)
+            sums.require_sums(observables)
         bound = own_bindings(circuit) if bindings is None else bindings
         bound = bound if isinstance(bound, Bindings) else Bindings.of(bound)
         readout = without(readout, circuit.structure.unwritten_bits) if readout else ()
@@ -158,7 +162,7 @@ class Simulator(Differentiating):
             shared = not isinstance(self.options.processes, str) and spread.shared_out(call)
             result = spread.run_shared(call) if shared else run_by_method(call)
         if LOGGER.isEnabledFor(logging.INFO):
-            log_run(circuit, result)
+            log.log_run(circuit, result)
         return result
 
     def state(
@@ -177,7 +181,7 @@ class Simulator(Differentiating):
         began = perf_counter()
         state = self._state(circuit, num_wires, initial, cancel)
         if LOGGER.isEnabledFor(logging.INFO):
-            log_state(circuit, state, perf_counter() - began)
+            log.log_state(circuit, state, perf_counter() - began)
         return state
 
     def _state(
@@ -214,7 +218,7 @@ class Simulator(Differentiating):
         """Return a state vector of its own; where: its assignment, if that is known."""
         num_wires = check.count(num_wires, "num_wires")
         if circuit is not None:  # raise what it raises before memory is allocated
-            unitary_program(circuit.structure, 0 if initial is None else (1 << num_wires) - 1)
+            one_state.unitary_program(circuit.structure, 0 if initial is None else (1 << num_wires) - 1)
         where = where or self._assigned(circuit, num_wires)
         if self.options.checkpoint is not None:
             if circuit is None or initial is not None or num_wires != circuit.num_qubits:
@@ -234,7 +238,7 @@ class Simulator(Differentiating):
         """Return the assignment of a state; processes that share it compare its circuit at the same time."""
         if circuit is None or self._alone:
             return self._assigner.one(num_wires)
-        where = self._assigner.one(num_wires, partial(asked_of, circuit))
+        where = self._assigner.one(num_wires, partial(agreed.asked_of, circuit))
         return where if where.ranks is None else replace(where, compared=circuit)
 
     def _shows_bar(self, circuit: Circuit) -> bool:
@@ -254,7 +258,7 @@ class Simulator(Differentiating):
         notebook and `rich` show as a table.
         """
         _require_circuit(circuit)
-        require_sums(observables)
+        sums.require_sums(observables)
         return preview.explain(circuit, self.options, machine, observables)
 
     def plans(self, circuit: Circuit) -> list[Plan]:

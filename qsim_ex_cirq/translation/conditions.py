@@ -8,12 +8,14 @@ from typing import TYPE_CHECKING, Any
 
 import cirq
 
+from qsim_ex import frameworks
 from qsim_ex.errors import MeasurementError, NotSupported
-from qsim_ex.frameworks import Expression, later, thresholds
+from qsim_ex.frameworks import later, thresholds
 from qsim_ex_cirq.translation.measurements import MeasuredKey, PendingMeasurements
 from qsim_ex_cirq.translation.place import Place
 
 if TYPE_CHECKING:
+    from qsim_ex.frameworks import Expression
     from qsim_ex_cirq.qudits import digits as levelled
     from qsim_ex_cirq.translation import formulas
     from qsim_ex_cirq.translation.translator import Translator
@@ -64,8 +66,10 @@ def _masked(condition: cirq.BitMaskKeyCondition, value: Expression) -> Expressio
     width = max([value.width, *[number.bit_length() for number in (mask, target) if number is not None]])
     value = value.cast(width)
     if mask is not None:
-        value = value.binary("and", Expression.constant(mask, width))
-    return value.binary("equal" if condition.equal_target else "not_equal", Expression.constant(target, width), 1)
+        value = value.binary("and", frameworks.Expression.constant(mask, width))
+    return value.binary(
+        "equal" if condition.equal_target else "not_equal", frameworks.Expression.constant(target, width), 1
+    )
 
 
 def _table(condition: cirq.Condition, reads: dict[Any, MeasuredKey], index: int, what: str) -> Expression:
@@ -77,7 +81,11 @@ def _table(condition: cirq.Condition, reads: dict[Any, MeasuredKey], index: int,
             f"{thresholds.now.listed_bits} bits, got {what} on {len(clbits)}; write it with these."
         )
     values = [value for value in range(1 << len(clbits)) if _holds(condition, reads, index, value)]
-    return Expression.of_bits(clbits).among(values) if clbits else Expression.constant(len(values), 1)
+    return (
+        frameworks.Expression.of_bits(clbits).among(values)
+        if clbits
+        else frameworks.Expression.constant(len(values), 1)
+    )
 
 
 def _holds(condition: cirq.Condition, reads: dict[Any, MeasuredKey], index: int, value: int) -> bool:

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import chain
 from typing import Any, NamedTuple, assert_never
 
@@ -31,6 +30,7 @@ from qsim_ex.frameworks import (
     OnePower,
     OneShift,
     Powers,
+    dataclass,
 )
 from qsim_ex_cirq.translation import rules
 from qsim_ex_cirq.translation.matrices import MatrixGates

@@ -11,12 +11,13 @@ import cirq
 import numpy as np
 from numpy.typing import NDArray
 
-from qsim_ex import CircuitBuilder
+from qsim_ex import CircuitBuilder, frameworks
 from qsim_ex.errors import MeasurementError, NoiseError, NotSupported
-from qsim_ex.frameworks import Expression, ReadoutError, ReadoutErrors, confusion, later
+from qsim_ex.frameworks import ReadoutError, ReadoutErrors, confusion, later
 from qsim_ex_cirq.wires import shape_in_words
 
 if TYPE_CHECKING:
+    from qsim_ex.frameworks import Expression
     from qsim_ex_cirq.qudits import digits
     from qsim_ex_cirq.qudits.levels import Levels
 else:
@@ -88,10 +89,10 @@ class MeasuredKey(NamedTuple):
         if self.levels is not None:
             return digits.number(self)
         if not self.clbits:  # a channel with one matrix
-            return Expression.constant(0, 1)
-        bits = Expression.of_bits(self.clbits[::-1])
+            return frameworks.Expression.constant(0, 1)
+        bits = frameworks.Expression.of_bits(self.clbits[::-1])
         inverted = sum(inverted << k for k, inverted in enumerate(reversed(self.invert)))
-        return bits.binary("xor", Expression.constant(inverted, bits.width)) if inverted else bits
+        return bits.binary("xor", frameworks.Expression.constant(inverted, bits.width)) if inverted else bits
 
     def digit(self, index: int) -> Expression:
         """Return the record of one qubit; a channel's is one number. Raises `MeasurementError` for another index."""

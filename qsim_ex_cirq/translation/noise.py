@@ -13,8 +13,9 @@ import cirq
 import numpy as np
 from numpy.typing import NDArray
 
+from qsim_ex import frameworks
 from qsim_ex.errors import NoiseError, NotSupported, OptionError
-from qsim_ex.frameworks import check, simplified
+from qsim_ex.frameworks import check
 from qsim_ex_cirq.translation.gates import TOLERANCE, Place
 
 if TYPE_CHECKING:
@@ -65,7 +66,7 @@ def require_channel(action: object, matrices: Sequence[NDArray[np.generic]]) -> 
 def channel(op: cirq.Operation, kraus: Kraus, place: Place) -> None:
     """Append a channel without a key; a mixture of unitary matrices stays one."""
     name = str(op.gate or type(op).__name__)
-    few = _known(op.gate)[1] if type(op.gate) in _CONSTANT else simplified(kraus)
+    few = _known(op.gate)[1] if type(op.gate) in _CONSTANT else frameworks.simplified(kraus)
     place.builder.channel(few, place.wires[::-1], name=name, tolerance=TOLERANCE)
 
 
@@ -88,7 +89,7 @@ def _known(gate: Any) -> tuple[Kraus, Kraus]:
     """Return the Kraus matrices of a channel that never changes, and as few as say the same, both read only."""
     found = _matrices(gate, cirq.num_qubits(gate), str(gate))
     assert found is not None  # each of `_CONSTANT` has some
-    few = simplified(found)
+    few = frameworks.simplified(found)
     for matrices in (found, few):
         matrices.setflags(write=False)
     return found, few

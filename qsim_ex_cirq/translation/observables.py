@@ -6,12 +6,12 @@ from numbers import Number
 
 import cirq
 
-from qsim_ex import PauliString, PauliSum
+import qsim_ex
 from qsim_ex.errors import MeasurementError, OptionError, WireError
 from qsim_ex_cirq.wires import wires_of_qubits
 
 
-def pauli_sum(observable: cirq.PauliSumLike, qubits: tuple[cirq.Qid, ...]) -> PauliSum:
+def pauli_sum(observable: cirq.PauliSumLike, qubits: tuple[cirq.Qid, ...]) -> qsim_ex.PauliSum:
     """Return an observable of Cirq as the engine's; raises `WireError` for a qubit that the circuit has not."""
     wire_of = wires_of_qubits(qubits)
     if not isinstance(observable, cirq.PauliSum | cirq.Operation | Number):
@@ -33,13 +33,13 @@ def pauli_sum(observable: cirq.PauliSumLike, qubits: tuple[cirq.Qid, ...]) -> Pa
             raise WireError(f"the observable {string} acts on {missing[0]!r}, which the circuit has not.")
         letters = "".join(str(pauli) for pauli in string.values())
         wires = [wire_of[qubit] for qubit in string]  # in the order of its values
-        terms.append(PauliString.parse(letters, wires, complex(string.coefficient)))
-    return PauliSum(tuple(terms))
+        terms.append(qsim_ex.PauliString.parse(letters, wires, complex(string.coefficient)))
+    return qsim_ex.PauliSum(tuple(terms))
 
 
 def pauli_sums(
     observables: cirq.PauliSumLike | list[cirq.PauliSumLike], qubits: tuple[cirq.Qid, ...]
-) -> list[PauliSum]:
+) -> list[qsim_ex.PauliSum]:
     """Return one observable of Cirq, or a list of them, as the engine's."""
     listed = observables if isinstance(observables, list) else [observables]
     return [pauli_sum(observable, qubits) for observable in listed]
@@ -54,12 +54,12 @@ def require_no_end(program: cirq.AbstractCircuit, *, permitted: bool) -> None:
         )
 
 
-def value_of(value: complex, observable: PauliSum) -> complex:
+def value_of(value: complex, observable: qsim_ex.PauliSum) -> complex:
     """Return an expectation value as a real number, unless the observable has a complex coefficient."""
     return value if any(complex(term.coefficient).imag for term in observable.terms) else value.real
 
 
-def undisturbed(observable: PauliSum, measured: tuple[int, ...]) -> PauliSum:
+def undisturbed(observable: qsim_ex.PauliSum, measured: tuple[int, ...]) -> qsim_ex.PauliSum:
     """Return what is left of an observable's mean after wires were measured: a string with X or Y there has mean 0."""
     mask = sum(1 << wire for wire in measured)
-    return PauliSum(tuple(term for term in observable.terms if not term.x & mask))
+    return qsim_ex.PauliSum(tuple(term for term in observable.terms if not term.x & mask))

@@ -6,7 +6,6 @@ Our own instructions are appended as Aer's are, which have the same attributes.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -14,9 +13,9 @@ from numpy.typing import NDArray
 from qiskit.quantum_info import Clifford, DensityMatrix, Operator, StabilizerState, Statevector
 from qiskit.result import ProbDistribution
 
-from qsim_ex import PauliSum
+import qsim_ex
 from qsim_ex.errors import CircuitError, NotSupported
-from qsim_ex.frameworks import SAVE_KINDS, SaveKind
+from qsim_ex.frameworks import SAVE_KINDS, SaveKind, dataclass
 from qsim_ex_provider.translation.place import Place, swaps
 from qsim_ex_provider.translation.translator import Translator
 
@@ -190,7 +189,7 @@ def _save(instruction: Any, row: SaveForm, place: Place, to: Translator) -> None
     given: dict[str, Any] = {"how": instruction._subtype}
     if row.kind.asks == "observable":
         terms = {letters: float(np.real(of[0])) for letters, of in instruction.params}
-        given["observable"] = PauliSum.from_labels({letters: of for letters, of in terms.items() if of})
+        given["observable"] = qsim_ex.PauliSum.from_labels({letters: of for letters, of in terms.items() if of})
     elif row.kind.asks == "values":
         given["values"] = [int(value) for value in instruction.params]
     to.saved[label] = SavedForm(name, instruction._subtype, to.builder.num_clbits > 0)

@@ -1,18 +1,16 @@
 """Pure functions: a circuit of Qiskit becomes a circuit of qsim-ex, or many that share a structure.
 
 `translator` sends standard gates straight to the gate table. Everything else is looked at as an object: `library` says
-what is done with a class of Qiskit's circuit library, and what is not listed there is replaced by its definition,
-by its definition's definitions, and so on. Controls of any depth are handed down to the gates inside, so a
-controlled circuit is a circuit of controlled gates.
+what is done with a class of Qiskit's circuit library, and what is not listed there is replaced by its definition, again
+and again. Controls of any depth are handed down to the gates inside: a controlled circuit is one of controlled gates.
 """
 
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 from itertools import chain
-from typing import NamedTuple, cast
+from typing import TYPE_CHECKING, NamedTuple, cast
 
 import numpy as np
 from qiskit.circuit import ControlFlowOp, QuantumCircuit
@@ -23,27 +21,30 @@ from qsim_ex.errors import ParameterError
 from qsim_ex.frameworks import (
     BindingGroup,
     NeedsNumbers,
-    Noise,
-    ParameterColumns,
     ParameterSweep,
     ParameterSweepBuilder,
-    ReadoutErrors,
     Remembered,
-    Values,
     binding_groups,
+    dataclass,
     digest,
+    later,
     thresholds,
 )
 from qsim_ex_provider.results import CircuitHeader, header_of
 from qsim_ex_provider.saves.instructions import SaveInstruction
 from qsim_ex_provider.saves.kinds import SavedForm
 from qsim_ex_provider.translation.held import COMPARED, PLAIN, Contents, Held, Reading
-from qsim_ex_provider.translation.library import emit
-from qsim_ex_provider.translation.named_sweep import NamedSweep
 from qsim_ex_provider.translation.native_columns import NativeColumns, is_again, native_columns
-from qsim_ex_provider.translation.place import Wires
+from qsim_ex_provider.translation.place import Place, Wires
 from qsim_ex_provider.translation.translator import Translator, number_or_column
 from qsim_ex_provider.translation.walk import Columns, columns_of
+
+if TYPE_CHECKING:
+    from qsim_ex.frameworks import Noise, ParameterColumns, ReadoutErrors, Values
+    from qsim_ex_provider.translation import library, named_sweep
+else:
+    named_sweep = later("qsim_ex_provider.translation.named_sweep")
+    library = later("qsim_ex_provider.translation.library")
 
 
 def translate(circuit: QuantumCircuit) -> Circuit:
@@ -115,7 +116,7 @@ def _known_or_translated(
 
 def _translated(circuit: QuantumCircuit, noise: Noise | None, columns: Columns | NativeColumns) -> NoisyCircuit:
     builder = CircuitBuilder(circuit.num_qubits, circuit.num_clbits)
-    translator = Translator(builder, emit, noise=noise)
+    translator = Translator(builder, _emit, noise=noise)
     translator.whole(circuit, columns)
     misread = translator.readout_errors
     return NoisyCircuit(builder.build(), misread, translator.saved)
@@ -151,12 +152,12 @@ def translate_sweep(
     read = columns_of(circuit) if noise is None else None
     reading = None if read is None else reading_of(circuit, read)
     if reading is not None:
-        known: NamedSweep | None = known_translations.get(circuit, how, reading)
+        known: named_sweep.NamedSweep | None = known_translations.get(circuit, how, reading)
         again = None if known is None else known.with_values(columns)
         if again is not None:
             return NoisySweeps((again,), ())
     builder = ParameterSweepBuilder(circuit.num_qubits, circuit.num_clbits)
-    translator = Translator(builder, emit, columns if columns.columns else None, noise, without_phase=without_phase)
+    translator = Translator(builder, _emit, columns if columns.columns else None, noise, without_phase=without_phase)
     try:
         translator.whole(_with_delays(circuit, noise), read)
     except NeedsNumbers:
@@ -165,7 +166,7 @@ def translate_sweep(
         return NoisySweeps(sweeps, apart[0].readout_errors, apart[0].saved) if apart else NoisySweeps((), ())
     sweep = builder.sweep(columns.count)
     if reading is not None and read is not None:
-        named = NamedSweep.of(sweep, builder.arrays, columns, translator.formulas)
+        named = named_sweep.NamedSweep.of(sweep, builder.arrays, columns, translator.formulas)
         if named is not None:
             known_translations.put(circuit, how, reading, named, read.count)
             sweep = named.with_values(columns) or sweep  # the same numbers as those of later calls, to the last bit
@@ -292,3 +293,8 @@ def _inside(circuit: QuantumCircuit, held: Held) -> Reading | None:
 
 _NOTHING: Held = Held(None)
 """Reads no definitions, in which noise would be found by names and labels."""
+
+
+def _emit(operation: object, place: Place, to: Translator) -> object:
+    """Append an operation that is no standard gate, with a table of them that most circuits do not need."""
+    return library.emit(operation, place, to)

@@ -7,7 +7,7 @@ own has no value, since its definition may depend on anything, nor have objects 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from qiskit.circuit import (
@@ -24,9 +24,14 @@ from qiskit.circuit import (
 )
 from qiskit.circuit.library import IGate, PauliEvolutionGate, UnitaryGate
 
-from qsim_ex_provider.translation.library import is_its_base
+from qsim_ex.frameworks import later
 from qsim_ex_provider.translation.paulis import evolution_by_value
 from qsim_ex_provider.translation.place import Wires
+
+if TYPE_CHECKING:
+    from qsim_ex_provider.translation import library
+else:
+    library = later("qsim_ex_provider.translation.library")
 
 COMPARED = frozenset({float, int, Parameter, ParameterExpression, ParameterVectorElement})
 """Parameters of gates that are compared: numbers exactly, formulas as Qiskit does."""
@@ -102,7 +107,7 @@ class Held:
         kind, held = type(of), getattr(of, "__dict__", None)
         if held is None or not str(kind.__module__).startswith(_OF_QISKIT):
             raise _NoValue
-        if isinstance(of, ControlledGate) and is_its_base(of):  # nobody asks for its definition
+        if isinstance(of, ControlledGate) and library.is_its_base(of):  # nobody asks for its definition
             held = held | {"_definition": None}
         return kind, *held, *map(self._value, held.values())
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache, cached_property, partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,23 +23,26 @@ from qiskit.circuit import (
 )
 from qiskit.circuit.library import XGate, get_standard_gate_name_mapping
 
-from qsim_ex import CircuitBuilder
+from qsim_ex import CircuitBuilder, frameworks
 from qsim_ex.errors import InvalidInput, NotSupported
 from qsim_ex.frameworks import (
-    Expression,
     NeedsNumbers,
-    Noise,
     ParameterColumns,
     ReadoutErrors,
     ReadoutNotes,
     Values,
-    surround,
+    later,
 )
-from qsim_ex_provider.translation.classical import RuntimeVariables
-from qsim_ex_provider.translation.expressions import values_of
 from qsim_ex_provider.translation.native_columns import NativeColumns
 from qsim_ex_provider.translation.place import NO_CONTROLS, Controls, Place, ToNumber, Wires
 from qsim_ex_provider.translation.walk import ROWS, Columns, Inner, Walk, columns_of
+
+if TYPE_CHECKING:
+    from qsim_ex.frameworks import Expression, Noise
+    from qsim_ex_provider.translation import classical, expressions
+else:
+    classical = later("qsim_ex_provider.translation.classical")
+    expressions = later("qsim_ex_provider.translation.expressions")
 
 Misreading = NDArray[np.float64] | None
 """P(read | true) of a measurement, float64 [2, 2]; None if it is read right."""
@@ -91,13 +94,13 @@ class Translator:
         self._read: list[tuple[int, Misreading]] = []  # the bit of each measurement, and how it is misread
 
     @cached_property
-    def variables(self) -> RuntimeVariables:
+    def variables(self) -> classical.RuntimeVariables:
         """The run-time variables of the circuit."""
-        return RuntimeVariables(self.builder, self.read)
+        return classical.RuntimeVariables(self.builder, self.read)
 
     def read(self, of: Clbit | ClassicalRegister) -> Expression:
         """Return the value of a classical bit or a register of the circuit that is being translated."""
-        return Expression.of_bits([self.bits[bit] for bit in ([of] if isinstance(of, Clbit) else of)])
+        return frameworks.Expression.of_bits([self.bits[bit] for bit in ([of] if isinstance(of, Clbit) else of)])
 
     @property
     def readout_errors(self) -> ReadoutErrors:
@@ -190,13 +193,13 @@ class Translator:
         if not named and isinstance(operation, ControlledGate) and not all_ones(operation):
             self._closed(operation, place, noise)
             return
-        surround(self.builder, noise, name, place.wires, before=True)
+        frameworks.surround(self.builder, noise, name, place.wires, before=True)
         self.noise = None if named else noise
         try:
             self.emit(operation, place, self)
         finally:
             self.noise = noise
-        surround(self.builder, noise, name, place.wires, before=False)
+        frameworks.surround(self.builder, noise, name, place.wires, before=False)
         if named:  # noise may leave its wires in any state, though the instruction does nothing
             self.used.update(place.wires)
         if measures:
@@ -254,7 +257,7 @@ def number_or_column(columns: ParameterColumns, parameter: Any) -> Any:
         return columns[parameter.name]
     if not isinstance(parameter, ParameterExpression) or not parameter.parameters:
         return float(parameter)
-    return values_of(parameter, columns)
+    return expressions.values_of(parameter, columns)
 
 
 def has_parameters(instruction: CircuitInstruction) -> bool:

@@ -44,7 +44,7 @@ def test_counts_are_those_of_qiskit(slots: int, registers: int, shots: int) -> N
 
 def test_many_distinct_outcomes_are_counted_without_looking_for_few() -> None:
     """More outcomes than are looked for as few ones are all found, in increasing order."""
-    distinct = thresholds.now.native.distinct_rows + SORTED
+    distinct = thresholds.now.distinct_rows + SORTED
     values = [7 * k % (1 << 20) for k in range(distinct)]
     found = LazyCounts(packed_of(values, 20), [], 20)
     assert list(found) == [f"{value:020b}" for value in sorted(set(values))]

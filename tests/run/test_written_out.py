@@ -20,7 +20,7 @@ from qsim_ex.circuit.ops import Op, When
 from qsim_ex.circuit.parameters.bindings import Bindings
 from qsim_ex.circuit.structure import Structure, structure_of
 from qsim_ex.planning.written.out import Manner, WrittenCircuit
-from qsim_ex.run import candidates, foreseen, pipeline, written_by_ranks
+from qsim_ex.run import candidates, foreseen, written_by_ranks, written_out
 from qsim_ex.run.looks import Look
 from qsim_ex.run.where import Where
 from qsim_ex.run.written_out import Written
@@ -301,7 +301,7 @@ def written(circuit: Circuit, **options: bool) -> str | None:
     )
     found = simulator.run_batch(circuit, observables=[some])
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(pipeline, "written_out", lambda *_, **__: None)
+        patch.setattr(written_out, "written_out", lambda *_, **__: None)
         plain = simulator.run_batch(circuit, observables=[some])
     np.testing.assert_allclose(found.values, plain.values, atol=2e-12)
     return found.provenance.facts.get("written")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import fields, replace
 from typing import Any
 
 import numpy as np
@@ -16,8 +15,8 @@ from qsim_ex.thresholds.rows import Thresholds
 
 WITHIN, BEYOND = 1, 2
 
-PYTHON = tuple(field.name for field in fields(Thresholds) if field.name != "native")
-NATIVE = tuple(field.name for field in fields(Native))
+NATIVE = Native.names()
+PYTHON = tuple(name for name in Thresholds.names() if name not in NATIVE)
 
 
 ELSEWHERE = ("window_bytes", "window_copies", "mapped_piece_bytes", "first_bytes", "settled_microseconds",
@@ -78,7 +77,7 @@ for _name in ("add", "sub", "mul", "floordiv", "lshift", "rshift", "radd", "rsub
 def watched(met: dict[str, int]) -> Iterator[None]:
     """Keep in mind meanwhile which sides are met, by the names of thresholds; bit 1 is within, 2 beyond."""
     before, sides = thresholds.now, np.zeros(len(NATIVE), dtype=np.uint8)
-    thresholds.now = replace(before, **{name: Asked.of(getattr(before, name), name, met) for name in PYTHON})
+    thresholds.now = before.but(**{name: Asked.of(getattr(before, name), name, met) for name in PYTHON})
     function("thresholds_met")(address(sides))  # forgets what was met before
     try:
         yield

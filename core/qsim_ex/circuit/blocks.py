@@ -9,17 +9,23 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 import numpy as np
 
 from qsim_ex import thresholds
 from qsim_ex.circuit import check
-from qsim_ex.circuit.classical import FLOAT, Expression, Token, evaluate
 from qsim_ex.circuit.control import Else, End, If, Leave, NextRound, Once, Record, Store, While
 from qsim_ex.circuit.ops import Conditional, Instruction
 from qsim_ex.errors import CircuitError
+from qsim_ex.later import later
+from qsim_ex.records import dataclass
+
+if TYPE_CHECKING:
+    from qsim_ex.circuit import classical
+    from qsim_ex.circuit.classical import Expression
+else:
+    classical = later("qsim_ex.circuit.classical")
 
 
 @dataclass(slots=True)
@@ -52,7 +58,7 @@ class BlockBuilder:
         not exist.
         """
         wanted = check.condition(clbits, values, self.num_clbits)
-        bits = Expression.of_bits(tuple(map(int, clbits))) if clbits else Expression.constant(0, 1)
+        bits = classical.Expression.of_bits(tuple(map(int, clbits))) if clbits else classical.Expression.constant(0, 1)
         with self.branch(bits.among(wanted)) as builder:
             yield builder
 
@@ -119,7 +125,7 @@ class BlockBuilder:
 
     def bits(self, clbits: Sequence[int]) -> Expression:
         """Return the value of classical bits as an expression, ``clbits[0]`` the least significant."""
-        return self._valid(Expression.of_bits(tuple(map(int, clbits))))
+        return self._valid(classical.Expression.of_bits(tuple(map(int, clbits))))
 
     def variable(self, width: int) -> Expression:
         """Return a new variable: an unsigned integer of `width` bits, or a float64 for `FLOAT`; at first 0.
@@ -127,7 +133,7 @@ class BlockBuilder:
         Raises `CircuitError` for a negative width.
         """
         self._variables.append(check.count(width, "width"))
-        return Expression((Token("variable", width, len(self._variables) - 1),))
+        return classical.Expression((classical.Token("variable", width, len(self._variables) - 1),))
 
     def store(self, target: Expression, value: Expression) -> Self:
         """Put the value of an expression into a variable, or into classical bits.
@@ -150,7 +156,7 @@ class BlockBuilder:
         `CircuitError`.
         """
         width = self._records.setdefault(label, value.width)
-        if FLOAT in (width, value.width) or value.width != width:
+        if classical.FLOAT in (width, value.width) or value.width != width:
             raise CircuitError(
                 f"expected an unsigned integer of {width} bits for the record {label!r}, got a value of "
                 f"{value.width or 'float'} bits; use `cast`, or a label of its own."
@@ -213,14 +219,16 @@ def _flat(
     if not inside and not otherwise:
         return []
     clbits = condition.clbits
-    if len(clbits) > thresholds.now.wide_listed_bits or condition.variables or condition.width == FLOAT:
+    if len(clbits) > thresholds.now.wide_listed_bits or condition.variables or condition.width == classical.FLOAT:
         return None
     gates = [(one.applies, one.required) for one in (*inside, *otherwise)]
     if any(operation is None for operation, _ in gates):
         return None
     place = {clbit: k for k, clbit in enumerate(clbits)}
     bits = np.unpackbits(np.arange(1 << len(clbits), dtype=">u2").view(np.uint8).reshape(-1, 2), axis=1)[:, ::-1]
-    results = evaluate(condition.lowered(lambda token: tuple([place[clbit] for clbit in token.value])), bits) != 0
+    results = (
+        classical.evaluate(condition.lowered(lambda token: tuple([place[clbit] for clbit in token.value])), bits) != 0
+    )
     made: list[Instruction] = []
     for holds, part in ((results, gates[: len(inside)]), (~results, gates[len(inside) :])):
         values = tuple(np.flatnonzero(holds).tolist()) if part else ()

@@ -7,9 +7,9 @@ framework.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
+
+from qsim_ex.records import dataclass
 
 
 @dataclass(frozen=True)

@@ -45,7 +45,7 @@ def _text(parts: tuple[object, ...], operation: type) -> Iterator[bytes | memory
 
 def _written(parts: tuple[object, ...], operation: type) -> Iterator[bytes | memoryview]:
     """Yield the text between the brackets of a tuple in pieces."""
-    piece = np.empty(min(thresholds.now.native.written_bytes, _OF_A_PART * len(parts)), dtype=np.uint8)
+    piece = np.empty(min(thresholds.now.written_bytes, _OF_A_PART * len(parts)), dtype=np.uint8)
     written, place = np.zeros(1, dtype=np.int64), 0
     while place < len(parts):
         end = _write()(parts, operation, place, len(parts), address(piece), len(piece), address(written))

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from qsim_ex.circuit.observables import StoredSum
 from qsim_ex.devices.base import Buffer
-from qsim_ex.steps.reversed import ReversedSweep
 from qsim_ex.steps.step import Step
+
+if TYPE_CHECKING:
+    from qsim_ex.circuit.observables import StoredSum
+    from qsim_ex.steps.reversed import ReversedSweep
 
 
 class Differentiates(ABC):

@@ -7,14 +7,13 @@ serves every version of Python.
 from __future__ import annotations
 
 import ctypes
-import hashlib
 import os
 import platform
+import re
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import astuple
 from functools import cache, lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -29,7 +28,7 @@ FILE = Path(__file__).parent / "built" / f"libqsim_ex_{platform.machine()}.so"
 SOURCES = Path(__file__).parents[2] / "native"
 """The C++ sources: in a checkout only."""
 
-_COMPILED = frozenset({".cpp", ".def", ".hpp", ".map"})
+_COMPILED = re.compile(r"(?<!\.test)\.[ch]pp$|\.(def|map)$")
 
 _KINDS = {"p": ctypes.c_void_p, "i": ctypes.c_int64, "d": ctypes.c_double, "o": ctypes.py_object}
 """The types of arguments by their letters in core/native/exports.def."""
@@ -42,10 +41,14 @@ _BUILD = "build it with: pip install --editable . (or python -m tools.native, wh
 
 def digest(folder: Path = SOURCES) -> str:
     """Return a digest of what a folder, with those in it, has for the compiler and the linker."""
-    sha = hashlib.sha256()
-    compiled = (file for file in folder.rglob("*") if file.suffix in _COMPILED and not file.match("*.test.?pp"))
-    for source in sorted(compiled):
-        sha.update(source.relative_to(folder).as_posix().encode() + b"\0" + source.read_bytes())
+    import hashlib  # an installed package needs no digest
+
+    sha, top = hashlib.sha256(), str(folder)
+    files = [f"{at}/{name}" for at, _, names in os.walk(top) for name in names if _COMPILED.search(name)]
+    for file in sorted(files, key=lambda file: file.split("/")):
+        sha.update(file[len(top) + 1 :].encode() + b"\0")
+        with open(file, "rb") as source:  # noqa: PTH123  (each process of a checkout reads hundreds)
+            sha.update(source.read())
     return sha.hexdigest()[:20]
 
 
@@ -58,7 +61,7 @@ def _library() -> ctypes.CDLL:
     library.qx_digest.restype = ctypes.c_char_p
     if (SOURCES / "library.cpp").is_file() and library.qx_digest().decode() != digest():
         raise MissingPackage(f"the compiled part of qsim-ex was built from other sources than {SOURCES}; {_BUILD}.")
-    numbers = astuple(Native())
+    numbers = Native().numbers().values()
     library.qx_thresholds_set((ctypes.c_int64 * len(numbers))(*numbers))
     return library
 

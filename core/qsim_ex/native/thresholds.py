@@ -2,11 +2,35 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import Self
 
 
-@dataclass(frozen=True, slots=True)
-class Native:
+class Table:
+    """Numbers by the names of their rows, which are those of the class; an object has others for some."""
+
+    def __init__(self, **others: int) -> None:
+        if unknown := others.keys() - set(self.names()):
+            raise TypeError(f"no row of the table has the name {', '.join(sorted(unknown))}")
+        vars(self).update(others)
+
+    def __setattr__(self, name: str, value: object) -> None:
+        raise AttributeError(f"a table stays as it is; use but({name}={value!r})")
+
+    @classmethod
+    def names(cls) -> tuple[str, ...]:
+        """Return the names of all rows; those of each class are in order."""
+        return tuple([name for one in reversed(cls.__mro__) for name in vars(one).get("__annotations__", ())])
+
+    def numbers(self) -> dict[str, int]:
+        """Return all numbers by the names of their rows, in order."""
+        return {name: getattr(self, name) for name in self.names()}
+
+    def but(self, **others: int) -> Self:
+        """Return a table with other numbers for some rows."""
+        return type(self)(**(vars(self) | others))
+
+
+class Native(Table):
     """A row each, in the order of core/native/thresholds/table.hpp.
 
     Of rewriting:

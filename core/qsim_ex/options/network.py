@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import pairwise
 
 from qsim_ex.errors import OptionError, nearest
+from qsim_ex.records import dataclass
 
 LINKS = {
     "nvlink": 396e9,

@@ -263,7 +263,7 @@ def few_distinct(packed: Packed) -> tuple[Packed, list[int]] | None:
     Return None if there are more of them than `thresholds.distinct_rows`, which are found faster by sorting.
     """
     packed = np.ascontiguousarray(packed)
-    found = np.empty((2, thresholds.now.native.distinct_rows), dtype=np.int64)
+    found = np.empty((2, thresholds.now.distinct_rows), dtype=np.int64)
     places = address(found)
     count = function("distinct_rows")(address(packed), *packed.shape, places, places + found.strides[0])
     return None if count < 0 else (packed[found[0, :count]], found[1, :count].tolist())

@@ -1,14 +1,13 @@
 """A placement with all amplitudes in one buffer of one device.
 
-Questions are in wires and are passed to the device in index bits. Every question follows the state's layout
-without moving an amplitude.
+Questions are in wires and are passed to the device in index bits. Each follows the layout without moving amplitudes.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice, pairwise
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,16 +16,20 @@ from qsim_ex import thresholds
 from qsim_ex.circuit.ops import ALWAYS, When
 from qsim_ex.devices.base import Batches, Buffer, Device, LoadsNumbers
 from qsim_ex.errors import StateError
+from qsim_ex.later import later
 from qsim_ex.placement import index_bits as at
 from qsim_ex.placement.base import Pieces, Placement, Tick
 from qsim_ex.placement.deployment import Deployment, Limits, StateRequest, single
-from qsim_ex.placement.divided import near
-from qsim_ex.placement.divided.near import NearSubState
 from qsim_ex.placement.executor import OneState, clear, execute
 from qsim_ex.placement.overlap import overlap
 from qsim_ex.precision import STORAGE, AmplitudeDtype, Amplitudes
 from qsim_ex.steps.layout import Layout, Levels
 from qsim_ex.steps.plan import Plan
+
+if TYPE_CHECKING:
+    from qsim_ex.placement.divided import near
+else:
+    near = later("qsim_ex.placement.divided.near")
 
 
 def lay_out(request: StateRequest) -> Iterator[Deployment]:
@@ -215,9 +218,9 @@ class Single:
             f"slice {number}: a state on a single device has no slices in host memory; use sub_state_vector()."
         )
 
-    def visit_one(self, number: int) -> Iterator[NearSubState]:  # noqa: ARG002  (there is one, number 0)
+    def visit_one(self, number: int) -> Iterator[near.NearSubState]:  # noqa: ARG002  (there is one, number 0)
         """Yield the whole state."""
-        yield NearSubState(self.device, self.array, self.layout, 0)
+        yield near.NearSubState(self.device, self.array, self.layout, 0)
 
     def stored(self, start: int, stop: int) -> Amplitudes:
         """Return the amplitudes at the indices from `start` up to `stop`, in the order of the indices."""

@@ -6,7 +6,6 @@ rotation, so other bindings of a structure may have another form. `planning.writ
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import cast
 
 import numpy as np
@@ -18,6 +17,7 @@ from qsim_ex.circuit.ops import Unitary
 from qsim_ex.errors import NotSupported
 from qsim_ex.native.library import address, function
 from qsim_ex.planning.planner import MOST_WIRES, as_ops, worked
+from qsim_ex.records import dataclass
 
 UNBOUNDED = -1
 

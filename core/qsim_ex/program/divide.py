@@ -12,17 +12,22 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import lru_cache, reduce
 from operator import or_
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
 from qsim_ex import thresholds
-from qsim_ex.circuit.noise.readout import ReadoutErrors
 from qsim_ex.circuit.ops import Begin, Measure, Op, Permutation, Save
 from qsim_ex.circuit.structure import Structure
-from qsim_ex.program.basic_block import BasicBlock
-from qsim_ex.program.control_flow import ControlFlowNodes
+from qsim_ex.later import later
 from qsim_ex.program.division import Division, Given, OpenLevel, moved_to_the_end
 from qsim_ex.program.program import Node, Program, Segment, Work
-from qsim_ex.program.readings import Groups
+
+if TYPE_CHECKING:
+    from qsim_ex.circuit.noise.readout import ReadoutErrors
+    from qsim_ex.program import basic_block, control_flow
+    from qsim_ex.program.readings import Groups
+else:
+    control_flow = later("qsim_ex.program.control_flow")
+    basic_block = later("qsim_ex.program.basic_block")
 
 
 @thresholds.depends
@@ -121,8 +126,8 @@ class _Divider:
         self._structure = structure
         self._observed = observed
         self._division = Division(structure, touched, groups, parts, given)
-        self._flow = ControlFlowNodes(self._division) if structure.has_control_flow else None
-        self._block = BasicBlock(self._division, alone=True) if self._flow is None else self._flow.block
+        self._flow = control_flow.ControlFlowNodes(self._division) if structure.has_control_flow else None
+        self._block = basic_block.BasicBlock(self._division, alone=True) if self._flow is None else self._flow.block
         self._keeps_levels = keeps_levels or Begin in structure.kinds
         self.levels: list[int] = self._block.levels_after
 

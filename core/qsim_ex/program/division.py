@@ -8,20 +8,29 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import cast
+from dataclasses import field
+from typing import TYPE_CHECKING, cast
 
 from qsim_ex.circuit.control import Store
 from qsim_ex.circuit.instruction import StateNode
 from qsim_ex.circuit.ops import Begin, Instruction, Measure, Op, Permutation, Save, mask_of, title_of, wires_of
 from qsim_ex.circuit.structure import Structure, straight_work
 from qsim_ex.errors import NotSupported
-from qsim_ex.program.choices import Choice, Reading
-from qsim_ex.program.gates import Gates
-from qsim_ex.program.gathered import Piece, segment_from
+from qsim_ex.later import later
 from qsim_ex.program.memory import NOTHING_KEPT, ClassicalMemory, Column
 from qsim_ex.program.program import BranchPoint, ColumnWrite, Node, RandomInstruction, Segment, Work
-from qsim_ex.program.readings import Groups, ReadingTracker
+from qsim_ex.records import dataclass
+
+if TYPE_CHECKING:
+    from qsim_ex.program import gathered
+    from qsim_ex.program import readings as tracking
+    from qsim_ex.program.choices import Choice, Reading
+    from qsim_ex.program.gates import Gates
+    from qsim_ex.program.gathered import Piece
+    from qsim_ex.program.readings import Groups
+else:
+    gathered = later("qsim_ex.program.gathered")
+    tracking = later("qsim_ex.program.readings")
 
 Given = tuple[tuple[int, int], ...]
 """Classical bits that are known, each with the branch point of the whole circuit after which it is."""
@@ -98,7 +107,7 @@ class OpenLevel:
 
     def segment(self) -> Segment:
         """Return the work as a segment with operands of its own."""
-        return segment_from(self.work)
+        return gathered.segment_from(self.work)
 
     def plain(self) -> Segment:
         """Return work that has no choices among it as a segment whose operands are the circuit's."""
@@ -180,7 +189,7 @@ class Division:
         self.group_of = {clbit: group for group in groups for clbit in group}
         self.times: Counter[tuple[int, ...]] = Counter()  # how often each group was measured so far
         self.reader = (
-            ReadingTracker(groups, structure.instructions, self.new_columns) if groups and self.whole else None
+            tracking.ReadingTracker(groups, structure.instructions, self.new_columns) if groups and self.whole else None
         )
 
     def new_columns(self, columns: int) -> tuple[int, ...]:

@@ -6,13 +6,20 @@ Columns −1, −2, … stand behind those of the choices (see `choices.Reading`
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from qsim_ex.circuit.classical import Token, size_of
 from qsim_ex.circuit.control import ControlFlow, Record, Store
 from qsim_ex.circuit.ops import Instruction
+from qsim_ex.later import later
+
+if TYPE_CHECKING:
+    from qsim_ex.circuit import classical
+    from qsim_ex.circuit.classical import Token
+else:
+    classical = later("qsim_ex.circuit.classical")
 
 Column = int | None
 """A column; None stands for a bit that is 0."""
@@ -38,7 +45,7 @@ class ClassicalMemory:
         self._variables: dict[int, tuple[int, ...]] = {}
         for token in _variables(instructions):
             if token.value not in self._variables:
-                self._variables[token.value] = new(size_of(token.width))
+                self._variables[token.value] = new(classical.size_of(token.width))
 
     def variable(self, number: int) -> tuple[int, ...]:
         """Return the columns of a variable."""

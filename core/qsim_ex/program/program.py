@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import cached_property
-from typing import Protocol, Self, cast
+from typing import TYPE_CHECKING, Protocol, Self, cast
 
-from qsim_ex.circuit.classical import Expression
 from qsim_ex.circuit.instruction import StateNode
 from qsim_ex.circuit.ops import Initialize, Instruction, Op, Permutation, Save
 from qsim_ex.circuit.structure import Structure, straight_work
-from qsim_ex.program.choices import Choice, Conditioned, GatheredOperands, Reading
+from qsim_ex.records import dataclass
+
+if TYPE_CHECKING:
+    from qsim_ex.circuit.classical import Expression
+    from qsim_ex.program.choices import Choice, Conditioned, GatheredOperands, Reading
 
 Work = Op | Permutation | Initialize
 """The operations of a plan."""
@@ -82,8 +85,7 @@ class BranchPoint(ProgramNode):
     """A point at which choices are made that depend on the state; the segment after it applies the chosen matrices.
 
     choices: made one after another, as if each were applied at once. readings: made after the choices, of the bits that
-        these measured. assignments: made after both, one after another.
-    records: written after all of these.
+        these measured. assignments: made after both, one after another. records: written after all of these.
     """
 
     choices: tuple[Choice, ...]
@@ -190,8 +192,7 @@ class Program:
         bit there; None for a bit that is 0.
     loops: whether branches go different ways through the nodes, and some of these more than once. repeated: the labels
         of the saves in loops.
-    records: label -> the width of what is recorded under it. history: the columns with the number of a branch's last
-        record.
+    records: label -> the width of what is recorded under it. history: the columns with the number of the last record.
     """
 
     levels: Sequence[Level]

@@ -3,19 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import lru_cache
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from qsim_ex.circuit.ops import SetState
+from qsim_ex.later import later
 from qsim_ex.observe.sampling import uniforms_of
 from qsim_ex.placement.index_bits import move_bits
-from qsim_ex.program.choices import Choice, Conditioned, Kraus
 from qsim_ex.program.program import Program, Segment
+from qsim_ex.records import dataclass
 from qsim_ex.run.request import BatchInputs
+
+if TYPE_CHECKING:
+    from qsim_ex.program import choices
+    from qsim_ex.program.choices import Choice, Conditioned, Kraus
+else:
+    choices = later("qsim_ex.program.choices")
 
 Floats = NDArray[np.float64]
 Complex = NDArray[np.complex128]
@@ -252,7 +259,9 @@ def operands_of(segment: Segment, branches: Branches, inputs: BatchInputs) -> Co
     operands[:, 2:at] = of[:, gathered.taken] if same else of[np.ix_(branches_of, gathered.taken)]
     for piece in gathered.inserted:
         found = (
-            _matrices(piece, branches, inputs) if isinstance(piece, Choice) else _conditioned(piece, branches, inputs)
+            _matrices(piece, branches, inputs)
+            if isinstance(piece, choices.Choice)
+            else _conditioned(piece, branches, inputs)
         )
         begin, at = at, at + found.shape[1]
         operands[:, begin:at] = found

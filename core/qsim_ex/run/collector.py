@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -15,29 +15,32 @@ from qsim_ex.circuit.saves import Save, SaveValues
 from qsim_ex.deployment.assignment import Assignment
 from qsim_ex.devices.memory import require_on_host
 from qsim_ex.errors import SavedStateError
-from qsim_ex.execution.checkpoints import Arrays, Checkpoints, fitting
 from qsim_ex.later import later
-from qsim_ex.observe import expectation, sampling
+from qsim_ex.observe import sampling
 from qsim_ex.options import Options
-from qsim_ex.placement.base import NormCheck, States
 from qsim_ex.placement.index_bits import pack
 from qsim_ex.program.memory import classical_memory
 from qsim_ex.program.program import Program
+from qsim_ex.records import dataclass
 from qsim_ex.run.branches import Branches, uniforms
 from qsim_ex.run.request import BatchInputs, Request, WorkUnit
 
 if TYPE_CHECKING:
+    from qsim_ex.execution import checkpoints as stored
+    from qsim_ex.execution.checkpoints import Arrays, Checkpoints
+    from qsim_ex.observe import expectation
     from qsim_ex.observe import saved as saved_reader
+    from qsim_ex.placement.base import NormCheck, States
     from qsim_ex.run import records as branch_records
     from qsim_ex.run import saved_rows, saved_values
-    from qsim_ex.run.records import RecordsSoFar
-    from qsim_ex.run.saved_values import SavedValues
     from qsim_ex.steps.plan import Plan
 else:
     saved_reader = later("qsim_ex.observe.saved")
     branch_records = later("qsim_ex.run.records")
     saved_rows = later("qsim_ex.run.saved_rows")
     saved_values = later("qsim_ex.run.saved_values")
+    stored = later("qsim_ex.execution.checkpoints")
+    expectation = later("qsim_ex.observe.expectation")
 
 _NO_VALUES = np.zeros((0, 0), dtype=np.complex128), np.zeros(0)
 
@@ -63,7 +66,7 @@ class Collector:
     masks: list[int]
     measures: bool
     packed: NDArray[np.uint8] | None
-    saves: dict[str, SavedValues]
+    saves: dict[str, saved_values.SavedValues]
     sums: NDArray[np.complex128]
     squares: NDArray[np.float64]
     threads: int
@@ -73,7 +76,7 @@ class Collector:
     done: NDArray[np.bool_] | None = None
     report: dict[str, object] = field(default_factory=dict)
     lock: threading.Lock = field(default_factory=threading.Lock)
-    records: RecordsSoFar | None = None
+    records: branch_records.RecordsSoFar | None = None
 
     @classmethod
     def empty(
@@ -112,7 +115,9 @@ class Collector:
             threads=threads,
             draw_threads=draw_threads,
             plans=plans,
-            records=None if shots is None or not program.records else _records(program, count, shots),
+            records=None
+            if shots is None or not program.records
+            else branch_records.RecordsSoFar(program.records, count, shots),
         )
 
     # --- results of states -------------------------------------------------------------------------------------------
@@ -234,7 +239,7 @@ class Collector:
         found = checkpoints.found
         try:
             for name, mine in self._own().items() if found else ():
-                mine[...] = fitting(found, name, mine.dtype, mine.shape)
+                mine[...] = stored.fitting(found, name, mine.dtype, mine.shape)
             if found and self.packed is not None and (self.packed[..., -1:] >> (self.num_clbits - 1) % 8 + 1).any():
                 raise ValueError(f"packed: expected {self.num_clbits} classical bits, got higher ones")
             if found and self.records is not None:
@@ -275,11 +280,6 @@ class Collector:
         self.done[unit.begin + branches.binding[branches.branch_of], unit.first + branches.shots] = True
         if self.checkpoints.due() and not self.done.all():
             self.checkpoints.write_found(self.arrays())
-
-
-def _records(program: Program, count: int, shots: int) -> RecordsSoFar:
-    """Return what collects the records; loaded when there are some."""
-    return branch_records.RecordsSoFar(program.records, count, shots)
 
 
 def _threads(where: Assignment, options: Options) -> tuple[int, int]:

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from qsim_ex.circuit.ops import Save
 from qsim_ex.circuit.saves import SaveValues
 from qsim_ex.execution.progress import Ticker
 from qsim_ex.placement.base import States
 from qsim_ex.program.program import Program
+from qsim_ex.records import dataclass
 from qsim_ex.run.branches import Branches
 from qsim_ex.run.machine import Machine
 from qsim_ex.run.request import BatchInputs, WorkUnit
-from qsim_ex.run.state_in_progress import StateInProgress
+
+if TYPE_CHECKING:
+    from qsim_ex.run.state_in_progress import StateInProgress
 
 
 @dataclass(frozen=True, eq=False, slots=True)

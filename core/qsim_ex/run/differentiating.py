@@ -11,7 +11,6 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from qsim_ex.circuit.circuit import Circuit
-from qsim_ex.circuit.observables import PauliSum
 from qsim_ex.comm import connection, launcher
 from qsim_ex.deployment.assign import Assigner
 from qsim_ex.errors import InvalidInput
@@ -20,6 +19,8 @@ from qsim_ex.native.library import cancelled_by
 from qsim_ex.options import Options
 
 if TYPE_CHECKING:
+    from qsim_ex.circuit import observables as sums
+    from qsim_ex.circuit.observables import PauliSum
     from qsim_ex.circuit.parameters import sweep as sweeps
     from qsim_ex.circuit.parameters.sweep import ParameterSweep
     from qsim_ex.deployment.elsewhere import Cluster
@@ -34,6 +35,7 @@ else:
     gradient_explained = later("qsim_ex.run.gradients.explained")
     gradient_trajectories = later("qsim_ex.run.gradients.trajectories")
     sweeps = later("qsim_ex.circuit.parameters.sweep")
+    sums = later("qsim_ex.circuit.observables")
 
 
 class Differentiating:
@@ -137,4 +139,4 @@ def _asked(trajectories: int | None, seeds: int | Sequence[int] | None) -> Asked
 
 
 def _sums(observables: PauliSum | Sequence[PauliSum]) -> Sequence[PauliSum]:
-    return (observables,) if isinstance(observables, PauliSum) else observables
+    return (observables,) if isinstance(observables, sums.PauliSum) else observables

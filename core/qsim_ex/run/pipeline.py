@@ -1,23 +1,20 @@
 """The pipeline of every run: assign → plan → prepare → traverse → observe.
 
 A method is chosen first (`options.methods`). A circuit, or many bindings of it, is divided into a program; its states
-are assigned to devices; its segments are planned; then units of work are prepared and run through the program, and the
-final states are observed.
+are assigned to devices; its segments are planned; units of work run through the program; final states are observed.
 """
 
 from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cache, partial
 from time import perf_counter
 from typing import TYPE_CHECKING, NamedTuple
 
 from qsim_ex import thresholds
 from qsim_ex.circuit.circuit import Circuit
-from qsim_ex.circuit.noise.readout import ReadoutErrors
-from qsim_ex.circuit.observables import PauliSum
 from qsim_ex.circuit.ops import Channel
 from qsim_ex.circuit.parameters.bindings import Bindings
 from qsim_ex.circuit.saves import SAVE_KINDS, Save
@@ -26,7 +23,6 @@ from qsim_ex.comm import connection
 from qsim_ex.deployment.assign import Assigner
 from qsim_ex.deployment.assignment import Assignment
 from qsim_ex.errors import NotSupported, OptionError, OutOfMemory
-from qsim_ex.execution.checkpoints import Checkpoints
 from qsim_ex.execution.progress import MANY_GATES, Ticker, while_planning, work_of
 from qsim_ex.later import later
 from qsim_ex.observe import seeding
@@ -36,31 +32,36 @@ from qsim_ex.options.methods import UNDER, MethodRow
 from qsim_ex.program.divide import groups_of, program_of
 from qsim_ex.program.program import Program
 from qsim_ex.program.seen import parted, seen
-from qsim_ex.program.separate import separation_of
+from qsim_ex.records import dataclass
 from qsim_ex.result import BatchResult
-from qsim_ex.run.candidates import gates_of
 from qsim_ex.run.collector import Collector
 from qsim_ex.run.methods.method import RunMethod, loaded
 from qsim_ex.run.outcome import result_of
 from qsim_ex.run.planned import PlannedRun
 from qsim_ex.run.request import TRAJECTORIES, Request, checked_request, own_bindings, without_idle_wires
-from qsim_ex.run.where import Where
 from qsim_ex.run.worker import machines_of, traverse
-from qsim_ex.run.written_out import FACT, Written, written_out
 from qsim_ex.steps.plan import Plan
 
 if TYPE_CHECKING:
+    from qsim_ex.circuit.noise.readout import ReadoutErrors
+    from qsim_ex.circuit.observables import PauliSum
     from qsim_ex.comm.protocol import Communicator
-    from qsim_ex.execution import together
+    from qsim_ex.execution import checkpoints, together
+    from qsim_ex.program import separate
     from qsim_ex.program.separation import How, SeparatePart, Separation
-    from qsim_ex.run import checkpointed, instead, over_ranks, shares, written_by_ranks
+    from qsim_ex.run import candidates, checkpointed, instead, over_ranks, shares, written_by_ranks, written_out
+    from qsim_ex.run import where as places
 else:
     together = later("qsim_ex.execution.together")
     checkpointed = later("qsim_ex.run.checkpointed")
     over_ranks = later("qsim_ex.run.over_ranks")
     shares = later("qsim_ex.run.shares")
     instead = later("qsim_ex.run.instead")
-written_by_ranks = later("qsim_ex.run.written_by_ranks")
+    separate = later("qsim_ex.program.separate")
+    candidates = later("qsim_ex.run.candidates")
+    places = later("qsim_ex.run.where")
+    written_out = later("qsim_ex.run.written_out")
+    written_by_ranks = later("qsim_ex.run.written_by_ranks")
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -185,7 +186,7 @@ def run_separated(call: BatchCall) -> BatchResult:
 
 def _run_in_parts(call: BatchCall, how: How) -> BatchResult:
     """Run a call in one of the ways to part its circuit."""
-    separation = separation_of(call.circuit.structure, bool(call.observables), call.groups, how)
+    separation = separate.separation_of(call.circuit.structure, bool(call.observables), call.groups, how)
     if separation is None or separation.alone is not None:
         return run_whole(call, separation)
     largest = max(len(part.wires) for part in separation.parts)
@@ -229,15 +230,15 @@ def planned_run(call: BatchCall, inputs: Inputs) -> PlannedRun:
     if found is not None:
         circuit, program, bound, _, observables, _ = found
         request = replace(request, observables=observables or request.observables)
-    facts = {} if found is None else {FACT: found.fact}
-    if found is None and heavy and not gates_of(circuit.structure):
+    facts = {} if found is None else {written_out.FACT: found.fact}
+    if found is None and heavy and not candidates.gates_of(circuit.structure):
         given = program, circuit.num_qubits, bound, request.trajectories, wheres, options
         program, bound, facts = instead.of_run(*given, as_it_came)
     way, machines = machines_of(wheres, program, options, states) if facts else as_it_came()
     return PlannedRun(separation, circuit, program, bound, request, way, machines, options, facts=facts)
 
 
-def _faster(call: BatchCall, inputs: Inputs, plans: Callable[[], Sequence[Plan]]) -> Written | None:
+def _faster(call: BatchCall, inputs: Inputs, plans: Callable[[], Sequence[Plan]]) -> written_out.Written | None:
     """Return what runs in place of a circuit; None if nothing is that is faster. plans: makes its plans."""
     where, options, bound, observed = inputs.wheres[0], call.options, inputs.bound, bool(call.observables)
     if inputs.program.branches or options.checkpoint is not None:
@@ -249,9 +250,9 @@ def _faster(call: BatchCall, inputs: Inputs, plans: Callable[[], Sequence[Plan]]
         program = apart.program(observed) if apart else program_of(made, observed, 0, call.groups)
         return program, machines_of(inputs.wheres, program, options, bound.count)[1][0].plans
 
-    place, structure = Where(where.device, where.deployment, options), inputs.circuit.structure
+    place, structure = places.Where(where.device, where.deployment, options), inputs.circuit.structure
     values = inputs.request.observables if call.shots is None and structure.only_gates else ()
-    chosen = partial(written_out, structure, bound, plans, place, planned, values=values)
+    chosen = partial(written_out.written_out, structure, bound, plans, place, planned, values=values)
     if (ranks := where.ranks) is not None:
         return written_by_ranks.written_alike(ranks, structure, bound, chosen, plans, planned, values)
     return chosen()
@@ -282,15 +283,12 @@ def executed(call: BatchCall, run: PlannedRun, began: float, asked_seeds: object
     return result_of(run, collector, workers, seeds, (planned - began, perf_counter() - began))
 
 
-def checkpoints_of(run: PlannedRun, seeds: object) -> tuple[Checkpoints | None, tuple[int, ...]]:
+def checkpoints_of(run: PlannedRun, seeds: object) -> tuple[checkpoints.Checkpoints | None, tuple[int, ...]]:
     """Return the checkpoints of a run, None without them, and the seed of each binding."""
     count, checkpoint = run.bound.count, run.options.checkpoint
     drawn = seeds if isinstance(seeds, seeding.DrawnSeeds) else None
     known = seeding.given_seeds(seeds, count, run.options) if drawn is None else None
-
-    def fresh() -> tuple[int, ...]:
-        return tuple(drawn) if drawn else seeding.fresh_seeds(count)
-
+    fresh = partial(tuple, drawn) if drawn else partial(seeding.fresh_seeds, count)
     if checkpoint is None:
         return None, known or fresh()
     where = checkpoint if isinstance(checkpoint, Checkpoint) else Checkpoint(checkpoint)

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING
+
+from qsim_ex.records import dataclass
 
 if TYPE_CHECKING:
     from qsim_ex.circuit.circuit import Circuit

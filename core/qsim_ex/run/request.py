@@ -6,7 +6,7 @@ A unit of work is some bindings and shots, with all their numbers.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Protocol, Self
 
 import numpy as np
@@ -15,16 +15,21 @@ from numpy.typing import NDArray
 from qsim_ex.circuit import check
 from qsim_ex.circuit.circuit import Circuit
 from qsim_ex.circuit.noise.readout import ReadoutErrors, check_groups
-from qsim_ex.circuit.observables import PauliSum
 from qsim_ex.circuit.parameters.bindings import Bindings
 from qsim_ex.circuit.saves import SAVE_KINDS, Save
 from qsim_ex.errors import CircuitError, MeasurementError, NotSupported, OptionError, WireError
+from qsim_ex.later import later
 from qsim_ex.observe.readout import key_of
-from qsim_ex.program.choices import Choice, Kraus, Reading, channels_of, every_kraus
 from qsim_ex.program.program import Program
+from qsim_ex.records import dataclass
 
 if TYPE_CHECKING:
+    from qsim_ex.circuit.observables import PauliSum
+    from qsim_ex.program import choices
+    from qsim_ex.program.choices import Choice, Kraus, Reading
     from qsim_ex.program.separation import Separation
+else:
+    choices = later("qsim_ex.program.choices")
 
 Complex = NDArray[np.complex128]
 
@@ -173,7 +178,7 @@ class BatchInputs:
             for row in operands:
                 key = b"".join(row[at].tobytes() for at in slices)
                 if key not in known:
-                    known[key] = every_kraus(program, row)
+                    known[key] = choices.every_kraus(program, row)
                 kraus.append(known[key])
         alike = all(one is kraus[0] for one in kraus)
         streams = None if request.streams is None else request.streams[unit.begin : unit.end]
@@ -217,7 +222,7 @@ def _channels(program: Program) -> list[slice]:
     """Return the slices of a circuit's operands that hold the matrices of channels."""
     return [
         slice(channel.operand, channel.operand + channel.count * 4 ** len(channel.wires))
-        for channel in channels_of(program)[0]
+        for channel in choices.channels_of(program)[0]
         if channel.kind == "channel"
     ]
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -15,6 +15,7 @@ from qsim_ex.files.saving import load_into
 from qsim_ex.placement.base import Placement
 from qsim_ex.planning.cut import cut
 from qsim_ex.program.program import Program
+from qsim_ex.records import dataclass
 from qsim_ex.run.branches import Branches
 from qsim_ex.run.machine import Machine
 from qsim_ex.run.request import WorkUnit
@@ -44,6 +45,10 @@ class StoppedAt:
     before: tuple[tuple[Levels, int], ...] = ()
 
 
+Fields = tuple[int, int, Layout, int, tuple[tuple[Levels, int], ...]]
+"""The fields of a `StoppedAt`, in order."""
+
+
 class StateInProgress:
     """Writes states in progress, one at a time, and restores the state of an earlier run.
 
@@ -66,10 +71,11 @@ class StateInProgress:
 
     # --- writing -----------------------------------------------------------------------------------------------------
 
-    def after(self, placement: Placement, plan: Plan, at: StoppedAt, unit: WorkUnit, branches: Branches) -> None:
-        """Write a checkpoint after a part of a plan, for one branch, if the next one is due."""
+    def after(self, placement: Placement, plan: Plan, where: Fields, unit: WorkUnit, branches: Branches) -> None:
+        """Write a checkpoint after a part of a plan, for one branch, if the next one is due. where: of `StoppedAt`."""
         if not self.checkpoints.due():
             return
+        at = StoppedAt(*where)
         about: dict[str, object] = {
             "at": {
                 "node": at.node,

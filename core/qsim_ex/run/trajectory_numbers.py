@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -17,6 +16,7 @@ from qsim_ex.kernels.cpu.trajectories import TrajectoryTables
 from qsim_ex.observe.readout import read_ends
 from qsim_ex.program.choices import Kraus, channels_of
 from qsim_ex.program.program import Program
+from qsim_ex.records import dataclass
 from qsim_ex.run.request import BatchInputs
 from qsim_ex.run.trajectory_tables import (
     GATE,

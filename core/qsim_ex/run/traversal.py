@@ -8,7 +8,7 @@ have. A program without branch points has one branch for each binding, and no br
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, assert_never, cast
 
@@ -21,24 +21,26 @@ from qsim_ex.execution.progress import Share
 from qsim_ex.later import later
 from qsim_ex.placement.base import States
 from qsim_ex.placement.executor import stage_ends, ticks
-from qsim_ex.planning.cut import cut
-from qsim_ex.program.choices import Choice
-from qsim_ex.program.gathered import segment_of
 from qsim_ex.program.program import BranchPoint, Fork, Join, Jump, RoundBegin, Segment
-from qsim_ex.run.branch_points import Decider
+from qsim_ex.records import dataclass
 from qsim_ex.run.branches import Branches, Complex, amplitudes_of, operands_of
 from qsim_ex.run.context import ExecutionContext
 from qsim_ex.run.request import BatchInputs, WorkUnit
-from qsim_ex.run.state_in_progress import StoppedAt
 from qsim_ex.steps.layout import Layout
 from qsim_ex.steps.plan import Plan
 
 if TYPE_CHECKING:
-    from qsim_ex.planning import resumed
-    from qsim_ex.run import unitary
+    from qsim_ex.planning import cut, resumed
+    from qsim_ex.program import gathered
+    from qsim_ex.program.choices import Choice
+    from qsim_ex.run import branch_points, unitary
+    from qsim_ex.run.state_in_progress import StoppedAt
 else:
     resumed = later("qsim_ex.planning.resumed")
     unitary = later("qsim_ex.run.unitary")
+    branch_points = later("qsim_ex.run.branch_points")
+    gathered = later("qsim_ex.program.gathered")
+    cut = later("qsim_ex.planning.cut")
 
 
 @dataclass(slots=True)
@@ -83,7 +85,7 @@ class BranchTraversal:
         states = self._begin(1)
         assert states.single is not None
         try:
-            way.in_progress.restore(states.single, cut(plan), at.part)
+            way.in_progress.restore(states.single, cut.cut(plan), at.part)
             for node in range(at.node):
                 if isinstance(one := self._nodes[node], Save):
                     way.in_progress.require_results()
@@ -141,12 +143,11 @@ class BranchTraversal:
         branches = waiting.branches
         own = waiting.states.rows if waiting.states is not None else 0
         room = self._way.machine.rows - self._held()
+        count = len(branches)
         if len(branches.shots) > room + own:  # else there are never more branches than rows
             if branches.may_divide:
                 room //= 1 + sum(isinstance(node, BranchPoint) for node in self._nodes[waiting.node :])
-            count = min(len(branches), max(1, room))
-        else:
-            count = len(branches)
+            count = min(count, max(1, room))
         every = np.arange(len(branches))
         return branches.chosen(every[:count]), branches.chosen(every[count:])
 
@@ -214,11 +215,10 @@ class BranchTraversal:
         if kept is None or states.single is None:
             way.machine.run(states, plan, operands, tick)
         else:
-            done = 0 if at is None else at.part
-            for number, part in enumerate(cut(plan), 1):
-                if number > done:
+            for number, part in enumerate(cut.cut(plan), 1):
+                if number > (0 if at is None else at.part):
                     way.machine.run(states, part, operands, tick)
-                    kept.after(states.single, part, StoppedAt(node, number, *begun, before), self._unit, branches)
+                    kept.after(states.single, part, (node, number, *begun, before), self._unit, branches)
                 elif isinstance(tick, Share):
                     tick.skip(ticks(states.single, part))
         if isinstance(tick, Share):
@@ -290,11 +290,11 @@ class BranchTraversal:
             return branches
         self._way.machine.synchronize()
         room = self._way.machine.rows  # beside them: memory holds twice as many states as there are rows
-        return Decider(self._inputs, states, self._catch_up, room)(point, branches)
+        return branch_points.Decider(self._inputs, states, self._catch_up, room)(point, branches)
 
     def _catch_up(self, states: States, choices: Sequence[Choice], branches: Branches) -> None:
         """Apply choices that the next segment would apply."""
-        segment = segment_of(tuple(choices))
+        segment = gathered.segment_of(tuple(choices))
         machine = self._way.machine
         plan = machine.plan_for(segment, states.layout, states.fresh)
         machine.run(states, plan, operands_of(segment, branches, self._inputs), self._way.ticker.check)

@@ -9,30 +9,31 @@ from typing import TYPE_CHECKING
 
 from qsim_ex import thresholds
 from qsim_ex.circuit.parameters.bindings import Bindings, Operands
-from qsim_ex.execution.checkpoints import Checkpoints
 from qsim_ex.execution.progress import Ticker
 from qsim_ex.kernels.interrupts import uninterrupted
 from qsim_ex.later import later
 from qsim_ex.observe.sampling import STEP
-from qsim_ex.program.choices import entropy
 from qsim_ex.program.program import Program
 from qsim_ex.run.branches import Branches, first_branches
-from qsim_ex.run.collects import Collects
 from qsim_ex.run.context import ExecutionContext
 from qsim_ex.run.machine import Machine
 from qsim_ex.run.methods.method import ProgramWay, RunsUnits, SimulatesStates, loaded
 from qsim_ex.run.request import BatchInputs, Request, WorkUnit
-from qsim_ex.run.state_in_progress import StateInProgress
 from qsim_ex.run.traversal import BranchTraversal
 
 if TYPE_CHECKING:
     from qsim_ex.deployment.assignment import Assignment
+    from qsim_ex.execution.checkpoints import Checkpoints
     from qsim_ex.options import Options
     from qsim_ex.placement.deployment import Deployment
-    from qsim_ex.run import loop_traversal
+    from qsim_ex.program import choices
+    from qsim_ex.run import loop_traversal, state_in_progress
+    from qsim_ex.run.collects import Collects
     from qsim_ex.run.planned import PlannedRun
 else:
     loop_traversal = later("qsim_ex.run.loop_traversal")
+    state_in_progress = later("qsim_ex.run.state_in_progress")
+    choices = later("qsim_ex.program.choices")
 
 
 class WorkQueue:
@@ -112,7 +113,9 @@ class Worker:
         self._collector = collector
         alone = checkpoints is not None and not machine.batched and not program.loops
         each = count, request.trajectories
-        kept = StateInProgress(checkpoints, machine, program, *each) if checkpoints and alone else None
+        kept = (
+            state_in_progress.StateInProgress(checkpoints, machine, program, *each) if checkpoints and alone else None
+        )
         states = count * request.trajectories
         takes = collector.ahead, collector.finish, collector.save, collector.read
         self._way = ExecutionContext(machine, program, ticker, states, *takes, kept)
@@ -193,7 +196,7 @@ def traverse(
     given = run.program, run.request, collector, ticker, kept, run.bound.count
     tree = False
     if run.program.branches and run.machines[0].plans:
-        tree = run.request.trajectories > 2 ** min(entropy(run.program, run.bound.operands(0, 1)[0]), 62)
+        tree = run.request.trajectories > 2 ** min(choices.entropy(run.program, run.bound.operands(0, 1)[0]), 62)
     rows = max(machine.rows for machine in run.machines)
     workers = [run.way.worker(machine, *given) for machine in run.machines]
     queue = WorkQueue(run.bound, run.request, rows, len(workers), branches=run.program.branches, tree=tree, share=share)

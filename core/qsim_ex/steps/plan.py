@@ -7,7 +7,6 @@ placements all use it.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple, assert_never
 
@@ -15,6 +14,7 @@ from qsim_ex import thresholds
 from qsim_ex.circuit.digest import digest_of
 from qsim_ex.circuit.ops import Op, When, mask_of
 from qsim_ex.errors import PlanError
+from qsim_ex.records import dataclass
 from qsim_ex.steps.coefficients import Coefficients
 from qsim_ex.steps.layout import Layout, Levels, Shape
 from qsim_ex.steps.step import BasisPermutation, DenseMatrix, InitialAmplitudes, Step, Sweep, ZeroFill
@@ -99,7 +99,7 @@ def begins_alike(stages: Sequence[Stage], num_bits: int, levels: Levels) -> bool
     first, then = stages[:2]
     if first.motion is not None or first.fresh != (1 << num_bits) - 1 or not isinstance(then.motion, Exchange):
         return False
-    return num_bits - fresh_after(first.fresh, first.steps).bit_count() <= thresholds.now.native.alike_bits
+    return num_bits - fresh_after(first.fresh, first.steps).bit_count() <= thresholds.now.alike_bits
 
 
 @dataclass(frozen=True, eq=False)

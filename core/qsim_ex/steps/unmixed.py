@@ -32,7 +32,7 @@ class Widened(NamedTuple):
 
 def widened(sweep: Sweep) -> Widened:
     """Return a sweep without its unmixed bits, of which there may be none."""
-    beside, least = list[int](), thresholds.now.native.unmixed_tile
+    beside, least = list[int](), thresholds.now.unmixed_tile
     for bit in wires_of(sweep.fresh & mask_of(sweep.tile)):
         if len(sweep.tile) > least and (found := _without(sweep, bit)) is not None:
             sweep = found

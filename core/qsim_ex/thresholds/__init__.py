@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import astuple, replace
 from typing import Protocol, TypeVar
 from weakref import WeakSet
 
@@ -54,7 +53,7 @@ def pieces(size: int, most: int) -> Iterator[tuple[int, int]]:
 
 def tell() -> None:
     """Tell native code its own; the library has those of `Native` when it is loaded."""
-    numbers = np.array(astuple(now.native), dtype=np.int64)
+    numbers = np.array([getattr(now, name) for name in Native.names()], dtype=np.int64)
     function("thresholds_set")(address(numbers))
 
 
@@ -65,9 +64,7 @@ def instead(**numbers: int) -> Iterator[Thresholds]:
     numbers: by the names of rows.
     """
     before = now
-    own = {name: value for name, value in numbers.items() if name not in Native.__slots__}
-    others = {name: value for name, value in numbers.items() if name in Native.__slots__}
-    _become(replace(before, **own, native=replace(before.native, **others)))
+    _become(before.but(**numbers))
     try:
         yield now
     finally:
@@ -76,8 +73,9 @@ def instead(**numbers: int) -> Iterator[Thresholds]:
 
 def _become(new: Thresholds) -> None:
     global now  # noqa: PLW0603  (the one place of the product that sets it)
-    if new != now:
-        now = new
+    differs = new.numbers() != now.numbers()
+    now = new
+    if differs:
         tell()
         for cache in list(_dependent):
             cache.cache_clear()

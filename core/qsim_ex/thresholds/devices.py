@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from qsim_ex.native.thresholds import Table
 
 
-@dataclass(frozen=True)
-class OfCpu:
+class OfCpu(Table):
     """Those of the CPU.
 
     sum_block_bits: log2 of the amplitudes of a block of a sum, which are neighbours in memory; sum_unit_blocks: of the
@@ -31,8 +30,7 @@ class OfCpu:
     amplitudes_alone: int = 1 << 15
 
 
-@dataclass(frozen=True)
-class OfGpu:
+class OfGpu(Table):
     """Those of the kernels of sweeps on a GPU.
 
     loaded_microseconds: what a sweep is predicted to be slower interpreted than compiled, from which on a first run

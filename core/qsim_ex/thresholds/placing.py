@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from qsim_ex.native.thresholds import Table
 
 
-@dataclass(frozen=True)
-class OfPlacing:
+class OfPlacing(Table):
     """Those of states in parts, batches, exchanges and migrations.
 
     batch_bytes: the bytes of states and numbers that a CPU works on at a time: about the size of its last cache.

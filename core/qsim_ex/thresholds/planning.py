@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from qsim_ex.native.thresholds import Table
 
 
-@dataclass(frozen=True)
-class OfPlanning:
+class OfPlanning(Table):
     """Those of dividing a circuit, and of plans as Python has them.
 
     jointly: the most wires that are measured or reset at one branch point, with 2^wires joint probabilities.

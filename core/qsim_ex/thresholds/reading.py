@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from qsim_ex.native.thresholds import Table
 
 
-@dataclass(frozen=True)
-class OfReading:
+class OfReading(Table):
     """Those of reading a circuit.
 
     quarter_wires: the fewest wires of circuits whose quarter and eighth turns are structure; in narrower ones a sweep
@@ -44,8 +43,7 @@ class OfReading:
     values_for_one: int = 4
 
 
-@dataclass(frozen=True)
-class OfCirq:
+class OfCirq(Table):
     """Those of the adapter of Cirq.
 
     halved_qubits: the fewest qubits for which two small states and their product are faster than one state.

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-
 from qsim_ex.native.thresholds import Native
 from qsim_ex.thresholds.devices import OfCpu, OfGpu
 from qsim_ex.thresholds.placing import OfPlacing
@@ -12,8 +10,5 @@ from qsim_ex.thresholds.reading import OfCirq, OfReading
 from qsim_ex.thresholds.running import OfObserving, OfRunning
 
 
-@dataclass(frozen=True)
-class Thresholds(OfReading, OfPlanning, OfRunning, OfObserving, OfPlacing, OfCpu, OfGpu, OfCirq):
-    """All of them; `native` has those that native code asks for."""
-
-    native: Native = field(default_factory=Native)
+class Thresholds(OfReading, OfPlanning, OfRunning, OfObserving, OfPlacing, OfCpu, OfGpu, OfCirq, Native):
+    """All of them; those of `Native` are those that native code asks for."""

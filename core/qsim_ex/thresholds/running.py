@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from qsim_ex.native.thresholds import Table
 
 
-@dataclass(frozen=True)
-class OfRunning:
+class OfRunning(Table):
     """Those of the ways of a run: trajectories, narrow densities, stabilizer circuits, tables of separate parts.
 
     shots_at_once: the most shots whose random numbers are made together, a multiple of 4.
@@ -59,8 +58,7 @@ class OfRunning:
     stim_records: int = 1 << 24
 
 
-@dataclass(frozen=True)
-class OfObserving:
+class OfObserving(Table):
     """Those of shots, marginals and expectation values.
 
     searched_wires: the wires of a batch of states that are drawn from amplitudes; those above from marginals.

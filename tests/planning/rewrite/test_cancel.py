@@ -11,7 +11,7 @@ from qsim_ex import thresholds
 from qsim_ex.planning.planner import make_plan
 from qsim_ex.steps import Layout, Levels, Plan, Shape
 
-LIMITS = thresholds.now.native
+LIMITS = thresholds.now
 
 WIDE = Shape(tile=6, registers=4, low=2, edge=2, most_blocks=None, dense=4)
 

@@ -4,19 +4,24 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from qsim_ex.circuit.observables import StoredSum
 from qsim_ex.devices.adjoint import Differentiates
 from qsim_ex.errors import NotSupported
-from qsim_ex.kernels.cpu import adjoint
 from qsim_ex.kernels.cpu.encoded_plan import EncodedSweeps, NativeSweep
+from qsim_ex.later import later
 from qsim_ex.native.library import check_cancelled
 from qsim_ex.precision import BY_DTYPE, Amplitudes
-from qsim_ex.steps.step import Step
+
+if TYPE_CHECKING:
+    from qsim_ex.circuit.observables import StoredSum
+    from qsim_ex.kernels.cpu import adjoint
+    from qsim_ex.steps.step import Step
+else:
+    adjoint = later("qsim_ex.kernels.cpu.adjoint")
 
 
 class AdjointSteps(NamedTuple):

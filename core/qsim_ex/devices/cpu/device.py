@@ -14,7 +14,7 @@ from numpy.typing import DTypeLike, NDArray
 
 from qsim_ex import thresholds
 from qsim_ex.circuit.ops import ALWAYS, When, mask_of
-from qsim_ex.devices.cpu import columns, shared, sums
+from qsim_ex.devices.cpu import sums
 from qsim_ex.devices.cpu.adjoint import CpuAdjoints
 from qsim_ex.devices.cpu.batch import CpuBatches
 from qsim_ex.devices.cpu.shape import shape_of
@@ -33,9 +33,12 @@ from qsim_ex.steps.layout import Shape
 from qsim_ex.steps.step import BasisPermutation, DenseMatrix, InitialAmplitudes, Step, Sweep, ZeroFill
 
 if TYPE_CHECKING:
+    from qsim_ex.devices.cpu import columns, shared
     from qsim_ex.kernels.cpu import passes
 else:
     passes = later("qsim_ex.kernels.cpu.passes")
+    columns = later("qsim_ex.devices.cpu.columns")
+    shared = later("qsim_ex.devices.cpu.shared")
 
 _ALIGNMENT = 64  # bytes: one cache line, one vector of AVX-512
 

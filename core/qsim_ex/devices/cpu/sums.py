@@ -8,18 +8,23 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Sequence
 from functools import lru_cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from qsim_ex import thresholds
 from qsim_ex.circuit.ops import When
-from qsim_ex.devices.cpu import tile_sums
 from qsim_ex.errors import InvalidInput
 from qsim_ex.kernels.cpu.pool import in_ranges
+from qsim_ex.later import later
 from qsim_ex.native.library import REFUSED, address, refusal, structure, unchecked
 from qsim_ex.precision import BY_DTYPE, Amplitudes
+
+if TYPE_CHECKING:
+    from qsim_ex.devices.cpu import tile_sums
+else:
+    tile_sums = later("qsim_ex.devices.cpu.tile_sums")
 
 Integers = NDArray[np.int64]
 Floats = NDArray[np.float64]

@@ -62,7 +62,7 @@ def run_adjoint(rows: HostRows, sweep: NativeSweep, numbers: Floats, wanted: NDA
     single = BY_DTYPE[states.dtype].storage.native_single
     given = sweep.program, single, address(states), address(cotangents), number, count, address(numbers), *numbers.shape
     threads = pool.worth(4 * cotangents.size, threads)
-    slice_ = thresholds.now.native.slice_microseconds
+    slice_ = thresholds.now.slice_microseconds
     while chunk := call(*given, address(wanted), parts, address(sums), high, chunk, threads, slice_):
         if chunk == REFUSED:
             raise refusal(call)

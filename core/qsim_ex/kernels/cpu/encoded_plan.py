@@ -137,7 +137,7 @@ def cached_bytes() -> int:
     To write through them, memory that holds nothing would be read first: two thirds of the time of a GHZ state of 26
     wires on 16 cores.
     """
-    return thresholds.now.native.past_caches or max(LEAST_CACHED, function("last_cache")())
+    return thresholds.now.past_caches or max(LEAST_CACHED, function("last_cache")())
 
 
 class NativeSweep:
@@ -159,7 +159,7 @@ class NativeSweep:
         """
         chunk = 0
         where = self.program, state, rows, numbers.ctypes.data, *numbers.shape, high, cached_bytes()
-        while chunk := self._run(*where, chunk, threads, thresholds.now.native.slice_microseconds):
+        while chunk := self._run(*where, chunk, threads, thresholds.now.slice_microseconds):
             if chunk == REFUSED:
                 raise refusal(self._run)
 
@@ -212,7 +212,7 @@ class EncodedSweeps:
             encoded = encoded_plan(arrays, self.num_bits, *self._vectors, self._check)
             self._plan = arrays, encoded
             self.bytes += encoded.bytes + arrays.bytes
-            least = self._threads << thresholds.now.native.turned_bits
+            least = self._threads << thresholds.now.turned_bits
             if encoded.turned and not arrays.staged and 1 << self.num_bits >= least > 0:
                 self.turn_blocks = self._turn_blocks
                 self.bytes += _KEPT_NUMBER * len(arrays.packed)

@@ -85,7 +85,7 @@ def in_ranges(call: Callable[..., int], *given: object, size: int, each: int, th
     amplitudes of an item. Ctrl-C is looked for every `thresholds.slice_microseconds`. Raises `OutOfMemory`.
     """
     threads, chunk = worth(size * each, threads), 0
-    while chunk := call(*given, size, each, chunk, threads, thresholds.now.native.slice_microseconds):
+    while chunk := call(*given, size, each, chunk, threads, thresholds.now.slice_microseconds):
         if chunk == library.REFUSED:
             raise library.refusal(call)
 
@@ -106,7 +106,7 @@ def copy(target: Amplitudes, source: Amplitudes, threads: int) -> None:
     run = function("copy")
     where = target.ctypes.data, source.ctypes.data, target.nbytes
     chunk, threads = 0, worth(target.size, threads)
-    while chunk := run(*where, chunk, threads, thresholds.now.native.slice_microseconds):
+    while chunk := run(*where, chunk, threads, thresholds.now.slice_microseconds):
         pass
 
 
@@ -121,7 +121,7 @@ def _copy_rows(target: Amplitudes, source: Amplitudes, threads: int) -> None:
     rows, width = target.shape
     where = target.ctypes.data, source.ctypes.data, rows, width * target.itemsize, target.strides[0], source.strides[0]
     chunk, threads = 0, worth(target.size, threads)
-    while target.size and (chunk := run(*where, chunk, threads, thresholds.now.native.slice_microseconds)):
+    while target.size and (chunk := run(*where, chunk, threads, thresholds.now.slice_microseconds)):
         pass
 
 
@@ -130,7 +130,7 @@ def clear(target: Amplitudes, threads: int) -> None:
     run = function("clear")
     where = target.ctypes.data, target.nbytes
     chunk, threads = 0, worth(target.size, threads)
-    while chunk := run(*where, chunk, threads, thresholds.now.native.slice_microseconds):
+    while chunk := run(*where, chunk, threads, thresholds.now.slice_microseconds):
         pass
 
 
@@ -141,5 +141,5 @@ def swap(mine: Amplitudes, theirs: Amplitudes, threads: int) -> None:
     stride = mine.strides[0] if mine.ndim == 2 else mine.nbytes
     where = mine.ctypes.data, theirs.ctypes.data, rows, width * mine.itemsize, stride
     chunk, threads = 0, worth(mine.size, threads)
-    while mine.size and (chunk := run(*where, chunk, threads, thresholds.now.native.slice_microseconds)):
+    while mine.size and (chunk := run(*where, chunk, threads, thresholds.now.slice_microseconds)):
         pass

@@ -73,7 +73,7 @@ def run(
     groups = np.zeros(len(parts), dtype=np.int64)
     first, call, to = 0, function("trajectories"), address(groups)
     while first < len(parts):
-        after = call(ctypes.addressof(every), len(parts), to, first, threads, thresholds.now.native.slice_microseconds)
+        after = call(ctypes.addressof(every), len(parts), to, first, threads, thresholds.now.slice_microseconds)
         done(first, after)
         first = after
     return groups.tolist()

@@ -130,7 +130,7 @@ def _keep_own(state: TradedParts, stage: Stage) -> None:
     flat = Levels(state.levels.local, state.levels.peers, state.levels.slice)  # whichever way devices are connected
     for number in state.numbers_here():
         peer, queue = state.here(number), state.queue_of(number)
-        planned = schedule(flat, stage.motion.swaps, state.fresh, 1 << thresholds.now.native.alike_bits, (number,))
+        planned = schedule(flat, stage.motion.swaps, state.fresh, 1 << thresholds.now.alike_bits, (number,))
         queue.wait(peer.device.mark())
         for trade in planned.trades:
             mine = trade.devices.index(number)

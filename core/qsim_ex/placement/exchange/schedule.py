@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import lru_cache
 from typing import Any, Literal
 
@@ -22,6 +22,7 @@ from qsim_ex.display.amounts import human
 from qsim_ex.errors import PlanError
 from qsim_ex.placement.index_bits import move_bits
 from qsim_ex.precision import Storage
+from qsim_ex.records import dataclass
 from qsim_ex.steps.layout import Levels
 
 Swaps = tuple[tuple[int, int], ...]
@@ -204,7 +205,7 @@ def _spared(levels: Levels, inner: Sequence[int], fresh: int) -> list[int]:
     """Return the fresh local positions whose zeros are not sent; the lowest are sent along."""
     return [
         p
-        for p in range(min(levels.slice, thresholds.now.native.spared_from), levels.local)
+        for p in range(min(levels.slice, thresholds.now.spared_from), levels.local)
         if fresh >> p & 1 and p not in inner
     ]
 

@@ -109,10 +109,10 @@ def _filled(arrays: PlanArrays, operands: int) -> Complex:
         return made
     given = arrays.owner.handle, operands, address(made), _roots()[0]
     fill, at = unchecked("plan_fill"), 0
-    while left := fill(*given, at, thresholds.now.native.coefficients_at_once):
+    while left := fill(*given, at, thresholds.now.coefficients_at_once):
         if left == REFUSED:
             raise refusal(fill)
-        at += thresholds.now.native.coefficients_at_once
+        at += thresholds.now.coefficients_at_once
         check_cancelled()
     return made
 

@@ -46,7 +46,7 @@ def exchange(
     # A device bit now was the local position before: pieces go to values of one mask, come from those of the other.
     goes = mask_of(tuple(device for _, device in motion.swaps if not fresh >> device & 1))
     came = mask_of(tuple(device for local, device in motion.swaps if not fresh >> local & 1))
-    sent_along = (1 << min(levels.slice, thresholds.now.native.spared_from)) - 1  # whether fresh or not
+    sent_along = (1 << min(levels.slice, thresholds.now.spared_from)) - 1  # whether fresh or not
     piece = precision.storage.bytes * 2.0 ** not_fresh((1 << levels.local) - 1 & ~ours, fresh & ~sent_along)
     on_devices = levels.local + levels.peers
     device_bits = (1 << on_devices) - (1 << levels.local)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from qsim_ex.records import dataclass
 from qsim_ex.steps.layout import Shape
 
 

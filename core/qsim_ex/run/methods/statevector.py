@@ -2,8 +2,23 @@
 
 from __future__ import annotations
 
-from qsim_ex.run.joint import run_parts as run_parts  # noqa: PLC0414 (the pipeline asks for it when there are parts)
+from typing import TYPE_CHECKING
+
+from qsim_ex.later import later
 from qsim_ex.run.methods.method import RunMethod
-from qsim_ex.run.pipeline import run_separated, run_whole
+from qsim_ex.run.pipeline import BatchCall, run_separated, run_whole
+
+if TYPE_CHECKING:
+    from qsim_ex.program.separation import Separation
+    from qsim_ex.result import BatchResult
+    from qsim_ex.run import joint
+else:
+    joint = later("qsim_ex.run.joint")
+
+
+def run_parts(call: BatchCall, separation: Separation) -> BatchResult:
+    """Run the parts of a circuit; the pipeline asks for it when there are some."""
+    return joint.run_parts(call, separation)
+
 
 METHOD = RunMethod(run_separated, run_joined=run_whole)
