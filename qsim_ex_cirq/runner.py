@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from functools import partial
 from itertools import islice
 from time import perf_counter
@@ -12,7 +13,6 @@ import cirq
 import numpy as np
 
 from qsim_ex import Result, Simulator, frameworks
-from qsim_ex.frameworks import dataclass
 from qsim_ex.options import USUAL
 from qsim_ex_cirq.batches import run_batches
 from qsim_ex_cirq.final_states import FINAL, FinalState, SavedFinalState

@@ -7,7 +7,7 @@ engine's little-endian state is PennyLane's big-endian one without any amplitude
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from typing import TypedDict
 
 import numpy as np
@@ -20,7 +20,7 @@ from pennylane.tape import QuantumScript
 from pennylane.typing import TensorLike
 
 from qsim_ex import ParameterSweepBuilder, PauliString, PauliSum
-from qsim_ex.frameworks import ParameterSweep, dataclass
+from qsim_ex.frameworks import ParameterSweep
 
 Values = NDArray[np.float64]
 

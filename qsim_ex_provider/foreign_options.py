@@ -8,10 +8,10 @@ The page docs/reference/foreign-options.md lists them all; `tools.pages.tables` 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from qsim_ex.errors import OptionError
-from qsim_ex.frameworks import dataclass
 
 
 @dataclass(frozen=True, slots=True)

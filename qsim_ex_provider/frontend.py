@@ -9,7 +9,7 @@ from __future__ import annotations
 import importlib.util
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import fields
+from dataclasses import dataclass, fields
 from pathlib import Path
 
 import numpy as np
@@ -19,7 +19,6 @@ from qiskit.circuit import QuantumCircuit
 
 from qsim_ex import Circuit, Options
 from qsim_ex.errors import CircuitError, MissingPackage, NotSupported, ParameterError
-from qsim_ex.frameworks import dataclass
 from qsim_ex_provider.backend import QsimExBackend
 from qsim_ex_provider.results import register_sizes
 from qsim_ex_provider.saves.instructions import save_statevector

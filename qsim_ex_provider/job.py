@@ -8,6 +8,7 @@ import os
 import threading
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -16,7 +17,7 @@ from qiskit.result import Result
 
 from qsim_ex import BatchResult, JobCheckpoint, Options, Simulator, uninterrupted
 from qsim_ex.errors import Cancelled, OptionError, QsimExError
-from qsim_ex.frameworks import BindingGroup, Save, dataclass, followed, shown
+from qsim_ex.frameworks import BindingGroup, Save, followed, shown
 from qsim_ex_provider.one_thread import OneThread
 
 NAMED = 3

@@ -7,12 +7,13 @@ import os
 import threading
 from collections import deque
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import lru_cache, partial
 from typing import Any
 from weakref import WeakSet
 
 from qsim_ex import Options, uninterrupted
-from qsim_ex.frameworks import dataclass, may_be_divided, submitted_in_turn
+from qsim_ex.frameworks import may_be_divided, submitted_in_turn
 from qsim_ex_provider.background import background
 
 Future = concurrent.futures.Future[Any]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import concurrent.futures
 from collections.abc import Mapping
-from dataclasses import field, fields
+from dataclasses import dataclass, field, fields
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, get_args
 
@@ -12,7 +12,7 @@ import numpy as np
 from qiskit.providers import Options as QiskitOptions
 
 from qsim_ex.errors import OptionError, unknown_option
-from qsim_ex.frameworks import Noise, NoiseModel, check, dataclass, later
+from qsim_ex.frameworks import Noise, NoiseModel, check, later
 from qsim_ex.options import Method, Options
 
 if TYPE_CHECKING:

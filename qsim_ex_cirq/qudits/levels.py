@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from itertools import accumulate
 from typing import Any, TypeVar
@@ -18,7 +19,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from qsim_ex.errors import MatrixError
-from qsim_ex.frameworks import dataclass
 
 Number = TypeVar("Number", bound=np.generic)
 Digits = NDArray[np.signedinteger[Any] | np.unsignedinteger[Any]]

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import chain
 from typing import Any, NamedTuple, assert_never
 
@@ -20,18 +21,7 @@ import numpy as np
 
 from qsim_ex import CircuitBuilder
 from qsim_ex.errors import InvalidInput
-from qsim_ex.frameworks import (
-    GATES,
-    Attributes,
-    Gate,
-    GateCase,
-    GateClass,
-    NeedsNumbers,
-    OnePower,
-    OneShift,
-    Powers,
-    dataclass,
-)
+from qsim_ex.frameworks import GATES, Attributes, Gate, GateCase, GateClass, NeedsNumbers, OnePower, OneShift, Powers
 from qsim_ex_cirq.translation import rules
 from qsim_ex_cirq.translation.matrices import MatrixGates
 from qsim_ex_cirq.translation.place import TOLERANCE, Place, ToNumber, number

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import cirq
@@ -11,17 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from qsim_ex import Circuit
-from qsim_ex.frameworks import (
-    Channel,
-    Initialize,
-    Instruction,
-    ParameterSweep,
-    ReadoutErrors,
-    Reset,
-    Save,
-    check,
-    dataclass,
-)
+from qsim_ex.frameworks import Channel, Initialize, Instruction, ParameterSweep, ReadoutErrors, Reset, Save, check
 from qsim_ex_cirq.translation.measurements import Measurement
 
 if TYPE_CHECKING:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from time import perf_counter
 from typing import Any, NamedTuple, Self, Unpack
 
@@ -21,7 +22,6 @@ from qsim_ex.frameworks import (
     Remembered,
     check,
     counted,
-    dataclass,
     derived_seeds,
     digest,
     observable_groups,

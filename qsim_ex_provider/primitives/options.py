@@ -8,12 +8,12 @@ mode of qiskit-ibm-runtime. In it the dictionaries `backend_options`, `run_optio
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import fields
+from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any
 
 from qsim_ex import Options
 from qsim_ex.errors import OptionError, unknown_option
-from qsim_ex.frameworks import dataclass, later
+from qsim_ex.frameworks import later
 from qsim_ex_provider.backend import QsimExBackend
 from qsim_ex_provider.options import noise_of
 

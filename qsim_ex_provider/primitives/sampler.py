@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from time import perf_counter
 from typing import Any, Self, Unpack
 
@@ -15,17 +16,7 @@ from qiskit.primitives.containers.sampler_pub import SamplerPub
 
 from qsim_ex import Options, Simulator
 from qsim_ex.errors import CircuitError, OutOfMemory
-from qsim_ex.frameworks import (
-    BindingGroup,
-    JobRuns,
-    check,
-    counted,
-    dataclass,
-    derived_seeds,
-    digest,
-    shown,
-    with_options,
-)
+from qsim_ex.frameworks import BindingGroup, JobRuns, check, counted, derived_seeds, digest, shown, with_options
 from qsim_ex.options import OptionKeywords
 from qsim_ex_provider.one_thread import in_turn
 from qsim_ex_provider.primitives.jobs import Job

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 import warnings
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from qiskit.circuit import BoxOp, Instruction, QuantumCircuit
@@ -18,7 +19,7 @@ from samplomatic import Tag, Twirl
 from samplomatic.utils import get_annotation, undress_box
 
 from qsim_ex.errors import NoiseError, NotSupported
-from qsim_ex.frameworks import dataclass, lindblad_parts
+from qsim_ex.frameworks import lindblad_parts
 
 if TYPE_CHECKING:
     from qiskit_ibm_runtime.options_models.simulator import SimulatorOptions

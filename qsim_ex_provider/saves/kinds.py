@@ -6,6 +6,7 @@ Our own instructions are appended as Aer's are, which have the same attributes.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,7 @@ from qiskit.result import ProbDistribution
 
 import qsim_ex
 from qsim_ex.errors import CircuitError, NotSupported
-from qsim_ex.frameworks import SAVE_KINDS, SaveKind, dataclass
+from qsim_ex.frameworks import SAVE_KINDS, SaveKind
 from qsim_ex_provider.translation.place import Place, swaps
 from qsim_ex_provider.translation.translator import Translator
 

@@ -8,6 +8,7 @@ and again. Controls of any depth are handed down to the gates inside: a controll
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
 from itertools import chain
 from typing import TYPE_CHECKING, NamedTuple, cast
@@ -25,7 +26,6 @@ from qsim_ex.frameworks import (
     ParameterSweepBuilder,
     Remembered,
     binding_groups,
-    dataclass,
     digest,
     later,
     thresholds,

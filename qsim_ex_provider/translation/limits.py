@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path, PurePath
 from typing import Any
 
@@ -15,7 +16,6 @@ from qiskit.circuit import ControlFlowOp, ControlledGate, ForLoopOp, QuantumCirc
 from qiskit.circuit.library import UnitaryGate
 
 from qsim_ex.errors import CircuitError
-from qsim_ex.frameworks import dataclass
 from qsim_ex_provider.translation.translator import class_rows
 
 BUILT_IN = ("qelib1.inc", "stdgates.inc")

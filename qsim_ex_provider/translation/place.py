@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
-
-from qsim_ex.frameworks import dataclass
 
 Wires = tuple[int, ...]
 

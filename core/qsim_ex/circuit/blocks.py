@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Self
 
 import numpy as np
@@ -19,7 +20,6 @@ from qsim_ex.circuit.control import Else, End, If, Leave, NextRound, Once, Recor
 from qsim_ex.circuit.ops import Conditional, Instruction
 from qsim_ex.errors import CircuitError
 from qsim_ex.later import later
-from qsim_ex.records import dataclass
 
 if TYPE_CHECKING:
     from qsim_ex.circuit import classical

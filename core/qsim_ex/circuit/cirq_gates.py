@@ -7,9 +7,9 @@ framework.
 
 from __future__ import annotations
 
-import numpy as np
+from dataclasses import dataclass
 
-from qsim_ex.records import dataclass
+import numpy as np
 
 
 @dataclass(frozen=True)

@@ -6,10 +6,10 @@ calls itself. `builder.CircuitBuilder` checks that every block is closed.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from qsim_ex.circuit.instruction import Answers
-from qsim_ex.records import dataclass
 
 if TYPE_CHECKING:
     from qsim_ex.circuit.classical import Expression, Token

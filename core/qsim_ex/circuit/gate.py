@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
 
@@ -13,7 +14,6 @@ from qsim_ex.circuit.cirq_gates import CirqGates
 from qsim_ex.circuit.derivatives import Derivative
 from qsim_ex.circuit.ops import Pattern
 from qsim_ex.circuit.rotations import Angles, Entry
-from qsim_ex.records import dataclass
 
 Entries = Sequence[Entry]
 """The entries of a matrix, flat in C order: each a number, or an array of one for each set of parameters."""

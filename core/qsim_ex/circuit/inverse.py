@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -10,7 +12,6 @@ from qsim_ex.circuit.derivatives import add_at
 from qsim_ex.circuit.ops import Instruction, Op, Permutation, conjugate
 from qsim_ex.circuit.structure import Structure, structure_of
 from qsim_ex.errors import NotSupported
-from qsim_ex.records import dataclass
 
 Complex = NDArray[np.complex128]
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import cast
 
@@ -20,7 +21,6 @@ from qsim_ex.circuit.phases import PHASES, phase_of
 from qsim_ex.circuit.placed_gate import OperandBuilder, PlacedGate, PlacedRow
 from qsim_ex.circuit.rotations import phases
 from qsim_ex.native.library import address, function, structure
-from qsim_ex.records import dataclass
 
 Wires = tuple[int, ...]
 

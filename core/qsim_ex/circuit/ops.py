@@ -9,7 +9,7 @@ to the few that take it apart with `match`.
 
 from __future__ import annotations
 
-from dataclasses import field
+from dataclasses import dataclass, field
 from enum import IntEnum
 from functools import lru_cache
 from typing import NamedTuple
@@ -17,7 +17,6 @@ from typing import NamedTuple
 from qsim_ex.circuit.control import Marker, Record, Store
 from qsim_ex.circuit.instruction import Answers, PartNumbers, StateNode
 from qsim_ex.circuit.saves import Save as Save  # noqa: PLC0414 (so that it is an export: instructions are found here)
-from qsim_ex.records import dataclass
 
 
 class Entry(IntEnum):

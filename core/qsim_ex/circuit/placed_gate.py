@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import chain
 
@@ -22,7 +22,6 @@ from qsim_ex.circuit.gates import GATES, WHOLE_UNDER_CONTROLS, unknown
 from qsim_ex.circuit.ops import ALWAYS, Op, Pattern, When
 from qsim_ex.circuit.quarters import written
 from qsim_ex.errors import WireError
-from qsim_ex.records import dataclass
 
 Wires = tuple[int, ...]
 PlacedFactor = tuple[Wires, Wires, When, Pattern]

@@ -8,7 +8,7 @@ matrices, and `run.saved_values` a class for each way to put values together.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import fields, replace
+from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -17,7 +17,6 @@ from numpy.typing import NDArray
 from qsim_ex.circuit import check
 from qsim_ex.circuit.instruction import PartNumbers, StateNode
 from qsim_ex.errors import CircuitError, nearest
-from qsim_ex.records import dataclass
 
 if TYPE_CHECKING:
     from qsim_ex.circuit.observables import PauliSum

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import os
+from dataclasses import dataclass
 from pathlib import Path
 
 from qsim_ex.kernels import cache_folder
-from qsim_ex.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from importlib import import_module
 from typing import Any
 
 from qsim_ex.frameworks import packages
-from qsim_ex.records import dataclass
 
 OLDEST = 12
 """The oldest CUDA version that qsim-ex works with."""

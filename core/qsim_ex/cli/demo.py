@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
 from rich.console import Console
 from rich.padding import Padding
@@ -18,7 +19,6 @@ from qsim_ex.cli.sizes import seconds
 from qsim_ex.cli.where import document, show_where
 from qsim_ex.frameworks import frontends
 from qsim_ex.frameworks.frontends import Missing, Runner
-from qsim_ex.records import dataclass
 from qsim_ex.result import Result
 
 SHOTS = 20_000

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
-from dataclasses import asdict, field
+from dataclasses import asdict, dataclass, field
 
 from rich.console import Console
 from rich.text import Text
@@ -33,7 +33,6 @@ from qsim_ex.cli.where import document
 from qsim_ex.devices.discover import gpu, gpu_missing
 from qsim_ex.errors import QsimExError
 from qsim_ex.frameworks import frontends, packages
-from qsim_ex.records import dataclass
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:

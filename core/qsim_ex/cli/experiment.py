@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from functools import cached_property
 from time import perf_counter
 from typing import Any
@@ -18,7 +19,6 @@ from qsim_ex.cli.tolerance import bound, distance
 from qsim_ex.frameworks.frontends import Runner
 from qsim_ex.options import Options
 from qsim_ex.precision import PRECISIONS, Amplitudes
-from qsim_ex.records import dataclass
 from qsim_ex.result import Result
 from qsim_ex.simulator import Simulator
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, assert_never
 
@@ -29,7 +29,6 @@ from qsim_ex.placement.deployment import Deployment
 from qsim_ex.planning.cost.summary import NO_WORK, PlanSummary, step_cost, summary
 from qsim_ex.planning.explain import explain
 from qsim_ex.precision import PRECISIONS, Precision
-from qsim_ex.records import dataclass
 from qsim_ex.run.plan_charts import chart_of, kinds
 from qsim_ex.simulator import Simulator
 from qsim_ex.steps.plan import Plan

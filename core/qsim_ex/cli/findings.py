@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from importlib.metadata import EntryPoint
 from typing import Any
 
@@ -21,7 +22,6 @@ from qsim_ex.frameworks import frontends, packages
 from qsim_ex.frameworks.frontends import FileReader, Missing, Runner
 from qsim_ex.kernels.cuda.compile import shipped
 from qsim_ex.precision import PRECISIONS
-from qsim_ex.records import dataclass
 
 BASE = ("numpy", "rich")
 """The packages that the engine requires."""

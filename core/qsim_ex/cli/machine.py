@@ -5,10 +5,10 @@ from __future__ import annotations
 import ctypes
 import platform
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from qsim_ex.kernels import host
 from qsim_ex.native import library
-from qsim_ex.records import dataclass
 
 _VECTORS = {"v4": "AVX-512", "v3": "AVX2", "v2": "SSE2", "neon": "NEON"}
 _MAJOR, _MINOR = 75, 76  # CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR and _MINOR

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from rich.console import Console
 
 from qsim_ex.cli.layout import NONE, facts, heading
@@ -15,7 +17,6 @@ from qsim_ex.frameworks import packages
 from qsim_ex.options import Options
 from qsim_ex.options.network import Layers, describe
 from qsim_ex.placement.exchange.mapped_rates import MappedRates
-from qsim_ex.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

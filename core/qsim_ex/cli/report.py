@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Protocol
 
 from rich.console import Console
-
-from qsim_ex.records import dataclass
 
 DONE = 0
 CHECK_FAILED = 1

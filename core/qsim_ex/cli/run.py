@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +20,6 @@ from qsim_ex.cli.sizes import share
 from qsim_ex.cli.where import document, show_where
 from qsim_ex.comm import launcher
 from qsim_ex.frameworks.frontends import FileInfo, reader
-from qsim_ex.records import dataclass
 from qsim_ex.result import Result
 from qsim_ex.simulator import Simulator
 

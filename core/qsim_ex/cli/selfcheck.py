@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from time import perf_counter
 
 import numpy as np
@@ -17,7 +18,6 @@ from qsim_ex.cli.tolerance import bound, distance
 from qsim_ex.errors import Cancelled
 from qsim_ex.options import DeviceChoice
 from qsim_ex.precision import PRECISIONS
-from qsim_ex.records import dataclass
 from qsim_ex.simulator import Simulator
 
 NUM_QUBITS = 16

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import re
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from time import perf_counter
 from typing import NamedTuple
@@ -23,7 +23,6 @@ from qsim_ex.devices.hypothetical import HypotheticalGpu
 from qsim_ex.kernels.cuda.compile import beforehand, compilation
 from qsim_ex.options import Options
 from qsim_ex.precision import PRECISIONS
-from qsim_ex.records import dataclass
 from qsim_ex.run import preview
 
 

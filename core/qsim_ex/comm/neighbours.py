@@ -12,7 +12,7 @@ import time
 import weakref
 from collections import defaultdict
 from collections.abc import Callable, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -21,7 +21,6 @@ import numpy as np
 
 from qsim_ex.comm.protocol import Communicator, SwapsInPlace
 from qsim_ex.options.network import Layer, Layers
-from qsim_ex.records import dataclass
 
 NAMES = ("host", "rack", "network")
 """The links between ranks of one host, of one rack, and of different ones, where a layer is found out."""

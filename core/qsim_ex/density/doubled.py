@@ -10,6 +10,7 @@ bit wire. So no branch is chosen at random: all of them are in the state.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, NamedTuple, assert_never
 
@@ -47,7 +48,6 @@ from qsim_ex.density.conditions import assigned, cubes, joined, on_columns
 from qsim_ex.density.questions import check_mixed
 from qsim_ex.density.superoperators import KrausPlace, places_of, superoperators
 from qsim_ex.errors import NotSupported
-from qsim_ex.records import dataclass
 
 Complex = NDArray[np.complex128]
 

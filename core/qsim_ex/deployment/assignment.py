@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from qsim_ex.comm.protocol import Communicator
@@ -9,7 +10,6 @@ from qsim_ex.devices.base import Device
 from qsim_ex.options import Options
 from qsim_ex.placement.deployment import Deployment, single
 from qsim_ex.precision import STORAGE
-from qsim_ex.records import dataclass
 
 if TYPE_CHECKING:
     from qsim_ex.circuit.circuit import Circuit

@@ -9,11 +9,9 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping
-from dataclasses import MISSING, Field, fields, is_dataclass
+from dataclasses import MISSING, Field, dataclass, fields, is_dataclass
 from functools import lru_cache
 from typing import Any, TypeVar, get_type_hints
-
-from qsim_ex.records import dataclass
 
 Described = TypeVar("Described", bound=type)
 

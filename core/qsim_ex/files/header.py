@@ -10,10 +10,10 @@ import json
 import math
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, NoReturn
 
 from qsim_ex.precision import BY_DTYPE, AmplitudeDtype
-from qsim_ex.records import dataclass
 from qsim_ex.steps.index_map import IndexMap
 
 MOST_BYTES = 1 << 20

@@ -12,7 +12,7 @@ import os
 import struct
 import zlib
 from collections.abc import Iterator, Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -25,7 +25,6 @@ from qsim_ex.errors import SavedStateError
 from qsim_ex.files.header import MOST_BYTES, BadHeader, Header, parsed
 from qsim_ex.placement.base import Placement
 from qsim_ex.precision import STORAGE, AmplitudeDtype, Amplitudes
-from qsim_ex.records import dataclass
 from qsim_ex.steps.index_map import IndexMap
 
 MAGIC = b"qsim-ex state 2\n"

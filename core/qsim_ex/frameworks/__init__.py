@@ -114,7 +114,6 @@ if TYPE_CHECKING:
     from qsim_ex.placement.index_bits import tallied as tallied
     from qsim_ex.placement.outcomes import counts_of as counts_of
     from qsim_ex.precision import BY_DTYPE as BY_DTYPE
-    from qsim_ex.records import dataclass as dataclass
 
 _MODULES = {"check": "qsim_ex.circuit.check", "thresholds": "qsim_ex.thresholds"}
 
@@ -152,7 +151,6 @@ _NAMES = {
     "qsim_ex.placement.index_bits": "count_outcomes integers tallied",
     "qsim_ex.placement.outcomes": "counts_of",
     "qsim_ex.precision": "BY_DTYPE",
-    "qsim_ex.records": "dataclass",
 }
 """The public names of each module."""
 

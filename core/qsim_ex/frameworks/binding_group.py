@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Hashable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -21,7 +21,6 @@ from qsim_ex.execution.job_checkpoint import JobCheckpoint
 from qsim_ex.later import later
 from qsim_ex.observe.seeding import fresh_job_seed
 from qsim_ex.options import Options
-from qsim_ex.records import dataclass
 from qsim_ex.result import BatchResult
 from qsim_ex.simulator import Simulator
 

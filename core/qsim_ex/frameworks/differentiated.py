@@ -9,7 +9,7 @@ numbers.
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
@@ -21,7 +21,6 @@ from qsim_ex.circuit.observables import PauliSum
 from qsim_ex.circuit.parameters.sweep import ParameterSweep, ParameterSweepBuilder, Values, real_values
 from qsim_ex.errors import NotSupported, ParameterError
 from qsim_ex.frameworks.parameter_columns import ParameterColumns, Sympify, formula_of, numpy_function
-from qsim_ex.records import dataclass
 from qsim_ex.simulator import Simulator
 
 if TYPE_CHECKING:

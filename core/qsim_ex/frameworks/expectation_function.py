@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 import numpy as np
@@ -13,7 +13,6 @@ from qsim_ex.circuit.observables import PauliSum
 from qsim_ex.circuit.parameters.sweep import ParameterSweep, Values
 from qsim_ex.errors import ParameterError
 from qsim_ex.frameworks.differentiated import DifferentiatedSweep, NamedGradient, NamedProducts
-from qsim_ex.records import dataclass
 from qsim_ex.simulator import Simulator
 
 

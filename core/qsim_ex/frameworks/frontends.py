@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from importlib import metadata
 from pathlib import Path
 from typing import Any, Protocol, TypeAlias, runtime_checkable
@@ -29,7 +30,6 @@ from qsim_ex.circuit.circuit import Circuit
 from qsim_ex.errors import CircuitError, MissingPackage, OptionError
 from qsim_ex.frameworks import packages
 from qsim_ex.options import Options
-from qsim_ex.records import dataclass
 
 GROUP = "qsim_ex.frontends"
 READERS = "qsim_ex.readers"

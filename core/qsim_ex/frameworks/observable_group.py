@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 from numpy.typing import NDArray
 
 from qsim_ex import thresholds
-from qsim_ex.records import dataclass
 
 Numbers = NDArray[np.intp]
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 
 from qsim_ex.circuit.parameters.sweep import Values, real_values
-from qsim_ex.records import dataclass
 
 if TYPE_CHECKING:
     from sympy import Expr, Symbol

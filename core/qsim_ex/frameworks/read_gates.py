@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
 from typing import NamedTuple
@@ -18,7 +19,6 @@ from qsim_ex.circuit.ops import wires_of
 from qsim_ex.circuit.placed_gate import on_arguments
 from qsim_ex.circuit.quarters import QuarterKeys
 from qsim_ex.native.library import address, function
-from qsim_ex.records import dataclass
 
 Wires = tuple[int, ...]
 

@@ -9,7 +9,7 @@ a large part is asked while it is in memory.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import groupby
 
 import numpy as np
@@ -20,7 +20,6 @@ from qsim_ex.circuit.ops import When
 from qsim_ex.errors import StateError
 from qsim_ex.observe import sampling
 from qsim_ex.placement.base import States
-from qsim_ex.records import dataclass
 
 Floats = NDArray[np.float64]
 Values = NDArray[np.int64]

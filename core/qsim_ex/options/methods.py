@@ -6,9 +6,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Literal, get_args
-
-from qsim_ex.records import dataclass
 
 Method = Literal["automatic", "statevector", "density_matrix", "stabilizer"]
 """The values of the option `method`."""

@@ -8,11 +8,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
 from qsim_ex.errors import OptionError, nearest
-from qsim_ex.records import dataclass
 
 LINKS = {
     "nvlink": 396e9,

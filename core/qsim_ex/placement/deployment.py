@@ -7,7 +7,7 @@ and how much free memory) with deployments, each with its sum of memory.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Literal, NamedTuple
 
@@ -17,7 +17,6 @@ from qsim_ex.errors import OptionError
 from qsim_ex.options import Options
 from qsim_ex.options.network import layers_of, nearest_bits
 from qsim_ex.precision import STORAGE, Storage
-from qsim_ex.records import dataclass
 from qsim_ex.steps.layout import Levels
 
 

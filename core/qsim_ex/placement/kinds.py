@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 from qsim_ex.devices.base import Device
@@ -16,7 +17,6 @@ from qsim_ex.placement import single
 from qsim_ex.placement.base import Placement
 from qsim_ex.placement.deployment import Deployment, Limits, StateRequest
 from qsim_ex.precision import AmplitudeDtype
-from qsim_ex.records import dataclass
 from qsim_ex.steps.plan import Plan
 
 if TYPE_CHECKING:

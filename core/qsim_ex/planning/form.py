@@ -6,6 +6,7 @@ rotation, so other bindings of a structure may have another form. `planning.writ
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import cast
 
 import numpy as np
@@ -17,7 +18,6 @@ from qsim_ex.circuit.ops import Unitary
 from qsim_ex.errors import NotSupported
 from qsim_ex.native.library import address, function
 from qsim_ex.planning.planner import MOST_WIRES, as_ops, worked
-from qsim_ex.records import dataclass
 
 UNBOUNDED = -1
 

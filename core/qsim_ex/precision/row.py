@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Literal
 
 from qsim_ex.precision.gpu import FittedCosts, LaunchGeometry, TensorCores
 from qsim_ex.precision.storage import Storage
-from qsim_ex.records import dataclass
 
 PrecisionName = Literal["single", "double"]
 """The name of a row: a value of the option `precision`."""

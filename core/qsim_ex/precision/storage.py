@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import re
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-
-from qsim_ex.records import dataclass
 
 Amplitudes = NDArray[np.complexfloating]
 """Amplitudes in the host's memory, of any precision."""

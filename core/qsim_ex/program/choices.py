@@ -12,6 +12,7 @@ p_k − λ_k. (Isakov et al., arXiv:2111.02396, section on noise, call it the de
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Literal
 
@@ -20,7 +21,6 @@ from numpy.typing import NDArray
 
 from qsim_ex.circuit.known_channels import factors
 from qsim_ex.circuit.ops import Entry, Op, Pattern, plain
-from qsim_ex.records import dataclass
 
 if TYPE_CHECKING:
     from qsim_ex.program.program import Program

@@ -6,6 +6,8 @@ holds nothing but gates, which every branch can do at once, is no fork: its gate
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from qsim_ex.circuit.control import (
     MARKERS,
     ControlFlow,
@@ -23,7 +25,6 @@ from qsim_ex.program.division import Division
 from qsim_ex.program.flow_block import FlowBlock
 from qsim_ex.program.gathered import segment_from
 from qsim_ex.program.program import Fork, Join, Jump, Node, RandomInstruction, RoundBegin
-from qsim_ex.records import dataclass
 
 
 @dataclass(slots=True)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, cast
 
 from qsim_ex.circuit.control import Store
@@ -19,7 +19,6 @@ from qsim_ex.errors import NotSupported
 from qsim_ex.later import later
 from qsim_ex.program.memory import NOTHING_KEPT, ClassicalMemory, Column
 from qsim_ex.program.program import BranchPoint, ColumnWrite, Node, RandomInstruction, Segment, Work
-from qsim_ex.records import dataclass
 
 if TYPE_CHECKING:
     from qsim_ex.program import gathered

@@ -8,6 +8,7 @@ that holds whether the condition does.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 
 from qsim_ex.circuit.classical import Expression, Token, size_of
 from qsim_ex.circuit.control import ControlFlow, Record, Store
@@ -17,7 +18,6 @@ from qsim_ex.program.choices import Reading
 from qsim_ex.program.division import Division
 from qsim_ex.program.memory import Column
 from qsim_ex.program.program import BranchPoint, ColumnWrite, Node, RecordWrite
-from qsim_ex.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

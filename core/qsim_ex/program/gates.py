@@ -6,7 +6,7 @@ What is asked of a gate's wires is asked once for all gates on these wires: a ci
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from functools import lru_cache, partial
 from typing import NamedTuple
 
@@ -16,7 +16,6 @@ from numpy.typing import NDArray
 from qsim_ex.circuit.instruction import Answers
 from qsim_ex.circuit.ops import Op, When, mask_of, wires_of
 from qsim_ex.program.joined import Joined
-from qsim_ex.records import dataclass
 
 Entries = NDArray[np.int64] | None
 

@@ -7,11 +7,11 @@ begins in a basis state, so it may belong to another part of the circuit, or be 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 from qsim_ex.program.division import moved_to_the_end
 from qsim_ex.program.readings import Groups
 from qsim_ex.program.simplified import Placed
-from qsim_ex.records import dataclass
 
 
 @dataclass(eq=False, slots=True)

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Protocol, Self, cast
 
 from qsim_ex.circuit.instruction import StateNode
 from qsim_ex.circuit.ops import Initialize, Instruction, Op, Permutation, Save
 from qsim_ex.circuit.structure import Structure, straight_work
-from qsim_ex.records import dataclass
 
 if TYPE_CHECKING:
     from qsim_ex.circuit.classical import Expression

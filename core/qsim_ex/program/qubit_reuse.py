@@ -6,9 +6,9 @@ A slot is free where a live range has ended in a known basis state. So a part ne
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from qsim_ex.program.live_ranges import LiveRanges
-from qsim_ex.records import dataclass
 
 
 @dataclass(frozen=True, eq=False, slots=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 import numpy as np
@@ -13,7 +13,6 @@ from qsim_ex.circuit.structure import Structure
 from qsim_ex.program.divide import program_of
 from qsim_ex.program.program import Program
 from qsim_ex.program.readings import Groups
-from qsim_ex.records import dataclass
 
 How = Literal["apart", "together", "whole"]
 

@@ -7,6 +7,7 @@ numbers of a circuit.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import assert_never, cast
 
 from qsim_ex.circuit.control import ControlFlow
@@ -26,7 +27,6 @@ from qsim_ex.circuit.ops import (
 )
 from qsim_ex.circuit.structure import Structure
 from qsim_ex.program.gates import Entries, Gates, OnDistinctWires, left_of, without_idle
-from qsim_ex.records import dataclass
 
 
 @dataclass(frozen=True, eq=False, slots=True)

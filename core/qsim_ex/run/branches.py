@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -15,7 +15,6 @@ from qsim_ex.later import later
 from qsim_ex.observe.sampling import uniforms_of
 from qsim_ex.placement.index_bits import move_bits
 from qsim_ex.program.program import Program, Segment
-from qsim_ex.records import dataclass
 from qsim_ex.run.request import BatchInputs
 
 if TYPE_CHECKING:

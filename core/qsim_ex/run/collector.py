@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Mapping, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -21,7 +21,6 @@ from qsim_ex.options import Options
 from qsim_ex.placement.index_bits import pack
 from qsim_ex.program.memory import classical_memory
 from qsim_ex.program.program import Program
-from qsim_ex.records import dataclass
 from qsim_ex.run.branches import Branches, uniforms
 from qsim_ex.run.request import BatchInputs, Request, WorkUnit
 

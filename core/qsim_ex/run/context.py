@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from qsim_ex.circuit.ops import Save
@@ -10,7 +11,6 @@ from qsim_ex.circuit.saves import SaveValues
 from qsim_ex.execution.progress import Ticker
 from qsim_ex.placement.base import States
 from qsim_ex.program.program import Program
-from qsim_ex.records import dataclass
 from qsim_ex.run.branches import Branches
 from qsim_ex.run.machine import Machine
 from qsim_ex.run.request import BatchInputs, WorkUnit

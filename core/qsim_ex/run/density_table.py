@@ -7,6 +7,7 @@ has the same object many times, so that each distinct one is looked at once.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from functools import lru_cache
 from itertools import chain
 
@@ -30,7 +31,6 @@ from qsim_ex.circuit.ops import (
 from qsim_ex.circuit.structure import Structure
 from qsim_ex.kernels.cpu.narrow_density import pauli_transfer
 from qsim_ex.program.program import Program
-from qsim_ex.records import dataclass
 
 Integers = NDArray[np.int64]
 Floats = NDArray[np.float64]

@@ -12,7 +12,7 @@ choices that they make.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, cast
 
 import numpy as np
@@ -23,7 +23,6 @@ from qsim_ex.placement import executor
 from qsim_ex.placement.base import States
 from qsim_ex.placement.batch import Batch
 from qsim_ex.program.program import BranchPoint, Segment
-from qsim_ex.records import dataclass
 from qsim_ex.run.branch_points import Decider
 from qsim_ex.run.branches import Branches
 from qsim_ex.run.context import ExecutionContext

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,7 +14,6 @@ from qsim_ex.observe.joint import JointDraw, LiveShots, Run
 from qsim_ex.placement.base import States
 from qsim_ex.program.program import Program
 from qsim_ex.program.separation import Separation
-from qsim_ex.records import dataclass
 from qsim_ex.run.branches import Branches
 from qsim_ex.run.part_values import PartValues
 from qsim_ex.run.request import BatchInputs, WorkUnit

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,7 +15,6 @@ from qsim_ex.observe import expectation
 from qsim_ex.placement.base import States
 from qsim_ex.program.program import Program
 from qsim_ex.program.separation import Separation
-from qsim_ex.records import dataclass
 from qsim_ex.run.branches import Branches
 from qsim_ex.run.request import Request
 

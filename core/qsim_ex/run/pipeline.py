@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cache, partial
 from time import perf_counter
 from typing import TYPE_CHECKING, NamedTuple
@@ -32,7 +32,6 @@ from qsim_ex.options.methods import UNDER, MethodRow
 from qsim_ex.program.divide import groups_of, program_of
 from qsim_ex.program.program import Program
 from qsim_ex.program.seen import parted, seen
-from qsim_ex.records import dataclass
 from qsim_ex.result import BatchResult
 from qsim_ex.run.collector import Collector
 from qsim_ex.run.methods.method import RunMethod, loaded

@@ -6,7 +6,7 @@ A unit of work is some bindings and shots, with all their numbers.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Protocol, Self
 
 import numpy as np
@@ -21,7 +21,6 @@ from qsim_ex.errors import CircuitError, MeasurementError, NotSupported, OptionE
 from qsim_ex.later import later
 from qsim_ex.observe.readout import key_of
 from qsim_ex.program.program import Program
-from qsim_ex.records import dataclass
 
 if TYPE_CHECKING:
     from qsim_ex.circuit.observables import PauliSum

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,7 +13,6 @@ from qsim_ex.circuit.ops import Save
 from qsim_ex.devices import discover
 from qsim_ex.devices.memory import require_on_host
 from qsim_ex.observe.readout import apply_readout
-from qsim_ex.records import dataclass
 from qsim_ex.result import Records
 from qsim_ex.run.pipeline import BatchCall
 from qsim_ex.run.request import Request

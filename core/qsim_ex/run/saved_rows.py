@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,6 @@ from qsim_ex.circuit.saves import Save, SaveValues
 from qsim_ex.display.amounts import human
 from qsim_ex.errors import OutOfMemory
 from qsim_ex.execution.checkpoints import Arrays, fitting
-from qsim_ex.records import dataclass
 
 Numbers = NDArray[np.int64]
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -15,7 +15,6 @@ from qsim_ex.files.saving import load_into
 from qsim_ex.placement.base import Placement
 from qsim_ex.planning.cut import cut
 from qsim_ex.program.program import Program
-from qsim_ex.records import dataclass
 from qsim_ex.run.branches import Branches
 from qsim_ex.run.machine import Machine
 from qsim_ex.run.request import WorkUnit

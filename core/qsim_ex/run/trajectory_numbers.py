@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -16,7 +17,6 @@ from qsim_ex.kernels.cpu.trajectories import TrajectoryTables
 from qsim_ex.observe.readout import read_ends
 from qsim_ex.program.choices import Kraus, channels_of
 from qsim_ex.program.program import Program
-from qsim_ex.records import dataclass
 from qsim_ex.run.request import BatchInputs
 from qsim_ex.run.trajectory_tables import (
     GATE,

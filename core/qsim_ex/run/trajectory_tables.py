@@ -7,6 +7,7 @@ alone. The columns of all tables are those of `core/native/kernels/trajectories/
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import assert_never
 
@@ -16,7 +17,6 @@ from numpy.typing import NDArray
 from qsim_ex.circuit.ops import ALWAYS, Initialize, Op, Permutation
 from qsim_ex.program.choices import Choice, Conditioned, Reading, channels_of
 from qsim_ex.program.program import Program, Work
-from qsim_ex.records import dataclass
 
 Integers = NDArray[np.int64]
 Floats = NDArray[np.float64]

@@ -8,7 +8,7 @@ have. A program without branch points has one branch for each binding, and no br
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, assert_never, cast
 
@@ -22,7 +22,6 @@ from qsim_ex.later import later
 from qsim_ex.placement.base import States
 from qsim_ex.placement.executor import stage_ends, ticks
 from qsim_ex.program.program import BranchPoint, Fork, Join, Jump, RoundBegin, Segment
-from qsim_ex.records import dataclass
 from qsim_ex.run.branches import Branches, Complex, amplitudes_of, operands_of
 from qsim_ex.run.context import ExecutionContext
 from qsim_ex.run.request import BatchInputs, WorkUnit

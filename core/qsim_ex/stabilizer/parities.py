@@ -8,13 +8,13 @@ it is a `Test`, which is computed shot by shot.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from qsim_ex.circuit.classical import Expression, Token, as_bits, evaluate
-from qsim_ex.records import dataclass
 
 
 class Samples(Protocol):

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 
-from qsim_ex.records import dataclass
 from qsim_ex.stabilizer.blocks import Conditions
 from qsim_ex.stabilizer.parities import Parity
 from qsim_ex.stabilizer.values import SavedPoint

@@ -6,7 +6,7 @@ What is no Clifford gate, Pauli channel, measurement, reset, or Pauli gate under
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import TYPE_CHECKING, NoReturn, assert_never
 
@@ -33,7 +33,6 @@ from qsim_ex.circuit.ops import (
 )
 from qsim_ex.circuit.structure import Structure
 from qsim_ex.errors import NotSupported
-from qsim_ex.records import dataclass
 from qsim_ex.stabilizer.blocks import NOWHERE, Blocks, Conditions, both
 from qsim_ex.stabilizer.cliffords import MOST_WIRES, stabilizer_vector
 from qsim_ex.stabilizer.gates import Template, preparation_of, template_of

@@ -8,6 +8,7 @@ its sign in each shot; all other strings have the mean 0.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -15,7 +16,6 @@ from numpy.typing import NDArray
 
 from qsim_ex.circuit.observables import PauliSum
 from qsim_ex.circuit.saves import Save, SaveValues, What
-from qsim_ex.records import dataclass
 from qsim_ex.stabilizer.cliffords import Pauli
 from qsim_ex.stabilizer.gates import pauli_string, stim_module
 from qsim_ex.stabilizer.parities import Parity

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
@@ -10,7 +11,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from qsim_ex.circuit.circuit import ZERO_AT
-from qsim_ex.records import dataclass
 
 if TYPE_CHECKING:
     from qsim_ex.steps.plan_arrays import PlanArrays

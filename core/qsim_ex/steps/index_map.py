@@ -7,13 +7,13 @@ moved nothing would leave a wire that is the sum of several index bits.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, overload
 
 import numpy as np
 from numpy.typing import NDArray
 
-from qsim_ex.records import dataclass
 from qsim_ex.steps.algebra import Map, image, inverse
 from qsim_ex.steps.layout import Layout
 

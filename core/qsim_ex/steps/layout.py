@@ -5,13 +5,12 @@
 
 from __future__ import annotations
 
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Literal
 
 from qsim_ex.errors import OptionError
 from qsim_ex.options.network import Layer
-from qsim_ex.records import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

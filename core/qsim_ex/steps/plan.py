@@ -7,6 +7,7 @@ placements all use it.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple, assert_never
 
@@ -14,7 +15,6 @@ from qsim_ex import thresholds
 from qsim_ex.circuit.digest import digest_of
 from qsim_ex.circuit.ops import Op, When, mask_of
 from qsim_ex.errors import PlanError
-from qsim_ex.records import dataclass
 from qsim_ex.steps.coefficients import Coefficients
 from qsim_ex.steps.layout import Layout, Levels, Shape
 from qsim_ex.steps.step import BasisPermutation, DenseMatrix, InitialAmplitudes, Step, Sweep, ZeroFill

@@ -7,14 +7,13 @@ nothing from there.
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import assert_never
 
 import numpy as np
 from numpy.typing import NDArray
 
 from qsim_ex.circuit.ops import mask_of
-from qsim_ex.records import dataclass
 from qsim_ex.steps.algebra import units
 from qsim_ex.steps.step import NUMBERED, Diagonal, Item, Mix, Permute, RegisterBlock, Sweep
 

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import field
+from dataclasses import dataclass, field
 
 from qsim_ex.circuit.ops import Entry, Pattern, When
 from qsim_ex.errors import PlanError
-from qsim_ex.records import dataclass
 
 NUMBERED = frozenset({Entry.REAL, Entry.IMAG, Entry.COMPLEX})
 """The classes of entries whose value is passed to a kernel; 0, 1 and −1 are written into its code."""

@@ -7,7 +7,7 @@ It builds a `ParameterSweep`: a circuit with the structure, and the rows of the 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import chain
 from typing import Any, Self
@@ -22,7 +22,6 @@ from qsim_ex.circuit.gates import GATES
 from qsim_ex.circuit.parameters.bindings import Bindings, Operands
 from qsim_ex.circuit.placed_gate import OperandBuilder, operations_of
 from qsim_ex.errors import ParameterError
-from qsim_ex.records import dataclass
 
 Values = NDArray[np.float64]
 Numbers = NDArray[np.intp]

@@ -6,6 +6,7 @@ matplotlib is imported when a picture is asked for. No window is opened and no s
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from io import StringIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,7 +14,6 @@ from typing import TYPE_CHECKING, Any
 from qsim_ex.display.plans.chart import PlanChart
 from qsim_ex.errors import MissingPackage, OptionError
 from qsim_ex.later import later
-from qsim_ex.records import dataclass
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

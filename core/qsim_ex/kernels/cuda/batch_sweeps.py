@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
@@ -26,7 +27,6 @@ from qsim_ex.kernels.cuda.sweeps import Packed
 from qsim_ex.kernels.cuda.write.emit import emit_rows
 from qsim_ex.kernels.cuda.write.kernel import Kernel
 from qsim_ex.precision import Precision
-from qsim_ex.records import dataclass
 from qsim_ex.steps.coefficients import Bound, Coefficients
 from qsim_ex.steps.compiled import key_of
 from qsim_ex.steps.plan_arrays import Key

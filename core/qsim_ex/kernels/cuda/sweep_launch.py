@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
@@ -11,7 +12,6 @@ from qsim_ex.kernels.cuda.launch.loading import NumberTakes, SweepNumbers
 from qsim_ex.kernels.cuda.runtime import Array, ByValue, LoadedKernel, Runtime
 from qsim_ex.kernels.cuda.write.kernel import Kernel
 from qsim_ex.later import later
-from qsim_ex.records import dataclass
 
 if TYPE_CHECKING:
     from qsim_ex.kernels.cuda.write import emit

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -26,7 +26,6 @@ from qsim_ex.kernels.cuda.write.register_layout import visited_bits
 from qsim_ex.kernels.giving_way import FIRST_RUNS
 from qsim_ex.later import later
 from qsim_ex.precision import Precision
-from qsim_ex.records import dataclass
 from qsim_ex.steps.coefficients import Bound, Coefficients
 from qsim_ex.steps.compiled import arrays_of, key_of
 from qsim_ex.steps.plan_arrays import Key, PlanArrays

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import Any
 
 from qsim_ex import thresholds
@@ -13,7 +13,6 @@ from qsim_ex.devices.peering import Link, link
 from qsim_ex.errors import NotSupported
 from qsim_ex.placement.exchange.schedule import SLOTS, Schedule, Trade, lanes
 from qsim_ex.precision import STORAGE, AmplitudeDtype, Storage
-from qsim_ex.records import dataclass
 from qsim_ex.steps.layout import Levels
 
 

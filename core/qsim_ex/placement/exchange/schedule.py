@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any, Literal
 
@@ -22,7 +22,6 @@ from qsim_ex.display.amounts import human
 from qsim_ex.errors import PlanError
 from qsim_ex.placement.index_bits import move_bits
 from qsim_ex.precision import Storage
-from qsim_ex.records import dataclass
 from qsim_ex.steps.layout import Levels
 
 Swaps = tuple[tuple[int, int], ...]

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from qsim_ex.circuit.ops import mask_of
@@ -21,7 +21,6 @@ from qsim_ex.placement.exchange.schedule import schedule, sources
 from qsim_ex.placement.windows.arrivals import Arrivals
 from qsim_ex.placement.windows.carry import Carried, carried
 from qsim_ex.precision import STORAGE
-from qsim_ex.records import dataclass
 from qsim_ex.steps.plan import Exchange, Stage, fresh_after
 
 CARRIED_BYTES = 1 << 26

@@ -12,6 +12,7 @@ renumbering slices; bits inside slices are permuted on the device while the bits
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Literal
 
@@ -25,7 +26,6 @@ from qsim_ex.display.amounts import human
 from qsim_ex.errors import InvalidInput, OutOfMemory, PlanError
 from qsim_ex.placement.index_bits import completed, move_bits
 from qsim_ex.precision import STORAGE, AmplitudeDtype
-from qsim_ex.records import dataclass
 from qsim_ex.steps.layout import Layout, Levels
 
 Index = NDArray[np.int64]

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
-from qsim_ex.records import dataclass
 from qsim_ex.steps.layout import Shape
 
 

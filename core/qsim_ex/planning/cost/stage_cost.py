@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from math import log2
 from typing import Any
 
@@ -11,7 +11,6 @@ from qsim_ex.planning.cost.exchange_cost import LayerCost, between_hosts, exchan
 from qsim_ex.planning.cost.rates import H200, Rates
 from qsim_ex.planning.cost.step_cost import added, step_cost
 from qsim_ex.precision import SINGLE, Precision
-from qsim_ex.records import dataclass
 from qsim_ex.steps.layout import Levels, Shape
 from qsim_ex.steps.plan import Exchange, Migration, Stage, begins_alike, fresh_after
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 import ctypes
 import struct
 from collections.abc import Iterable
+from dataclasses import dataclass
 from typing import assert_never
 
 from qsim_ex.circuit.ops import mask_of
 from qsim_ex.native.library import function
 from qsim_ex.precision import Precision
-from qsim_ex.records import dataclass
 from qsim_ex.steps.compiled import native_of
 from qsim_ex.steps.layout import Shape
 from qsim_ex.steps.step import (

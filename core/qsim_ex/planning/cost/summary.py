@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, fields
+from dataclasses import asdict, dataclass, fields
 from itertools import zip_longest
 from typing import TypeVar
 
@@ -10,7 +10,6 @@ from qsim_ex.planning.cost.rates import H200, Rates
 from qsim_ex.planning.cost.stage_cost import StageCost, seconds, seconds_beside_copies, stage_costs
 from qsim_ex.planning.cost.step_cost import Cost, step_cost
 from qsim_ex.precision import Precision
-from qsim_ex.records import dataclass
 from qsim_ex.steps.plan import Exchange, Migration, Plan
 
 __all__ = ["NO_WORK", "Cost", "PlanSummary", "Rates", "StageCost", "stage_costs", "step_cost", "summary"]

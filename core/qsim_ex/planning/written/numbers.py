@@ -8,7 +8,7 @@ numbers, that some never differ and that matrices keep their eigenvectors, is ch
 from __future__ import annotations
 
 import ctypes
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -17,7 +17,6 @@ from numpy.typing import NDArray
 from qsim_ex.circuit.derivatives import add_at
 from qsim_ex.native.library import address, function, structure
 from qsim_ex.planning.written.rotations import RotationEntries
-from qsim_ex.records import dataclass
 
 Complex = NDArray[np.complex128]
 Floats = NDArray[np.float64]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import field
+from dataclasses import dataclass, field
 from enum import IntEnum
 from functools import cache, lru_cache, partial
 from threading import Lock
@@ -27,7 +27,6 @@ from qsim_ex.planning.written.numbers import Complex, WrittenNumbers, sums_of_an
 from qsim_ex.planning.written.rotations import RotationEntries
 from qsim_ex.planning.written.structure import ROTATION, DistinctGates, constants, structure_of_gates
 from qsim_ex.planning.written.writer import GateRows, Writer, WrittenParts
-from qsim_ex.records import dataclass
 
 Integers = NDArray[np.int64]
 

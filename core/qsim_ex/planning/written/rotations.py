@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -12,7 +13,6 @@ from numpy.typing import NDArray
 
 from qsim_ex.circuit.derivatives import add_at
 from qsim_ex.circuit.ops import ALWAYS, Entry, Known, Op, Pattern, When, wires_of
-from qsim_ex.records import dataclass
 
 Complex = NDArray[np.complex128]
 Floats = NDArray[np.float64]

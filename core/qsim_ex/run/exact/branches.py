@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from time import perf_counter
 from typing import Any
 
@@ -29,7 +29,6 @@ from qsim_ex.placement.index_bits import pack
 from qsim_ex.program.divide import groups_of, program_of
 from qsim_ex.program.memory import classical_memory
 from qsim_ex.program.separate import separation_of
-from qsim_ex.records import dataclass
 from qsim_ex.result import BatchResult
 from qsim_ex.run.branches import Branches, first_branches
 from qsim_ex.run.collector import Collector

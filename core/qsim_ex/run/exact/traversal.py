@@ -8,7 +8,7 @@ group that is behind, in rounds and then in nodes, goes on first; a group waits 
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import NamedTuple, cast
 
 import numpy as np
@@ -25,7 +25,6 @@ from qsim_ex.placement.batch import Batch
 from qsim_ex.program.choices import Reading, value_of
 from qsim_ex.program.live import live_columns
 from qsim_ex.program.program import BranchPoint, Segment
-from qsim_ex.records import dataclass
 from qsim_ex.run.branches import Branches, operands_of
 from qsim_ex.run.context import ExecutionContext
 from qsim_ex.run.exact.summed_branches import pairs_of, summed_branches

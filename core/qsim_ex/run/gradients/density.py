@@ -8,6 +8,7 @@ phases, then, block by block, all in it. So about twice the square root of their
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import lru_cache
 from math import isqrt
 from typing import NamedTuple, cast
@@ -33,7 +34,6 @@ from qsim_ex.options import Options
 from qsim_ex.placement import index_bits as at
 from qsim_ex.placement.base import Tick
 from qsim_ex.placement.batch import Batch, rows_at_once
-from qsim_ex.records import dataclass
 from qsim_ex.run.exact.circuit import doubled_for
 from qsim_ex.run.gradients.states import DifferentiatingDevice, stored
 from qsim_ex.run.gradients.targets import Complex, Expectations, Rows, Target, WeightedExpectations

@@ -7,6 +7,7 @@ An item that takes ψ to Cψ has the inverse V = C†, which takes ψ to Vψ and
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import NamedTuple
 
@@ -21,7 +22,6 @@ from qsim_ex.placement.base import Tick
 from qsim_ex.placement.batch import Batch
 from qsim_ex.planning.coefficients.pullback import depending, pull_back
 from qsim_ex.precision import AmplitudeDtype
-from qsim_ex.records import dataclass
 from qsim_ex.steps.plan import Plan
 from qsim_ex.steps.reversed import ReversedSweep, reversed_sweep
 from qsim_ex.steps.step import Sweep, ZeroFill

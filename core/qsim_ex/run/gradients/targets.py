@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import ClassVar, NamedTuple
 
@@ -29,7 +30,6 @@ from qsim_ex.placement.divided import products
 from qsim_ex.placement.divided.divided import Divided
 from qsim_ex.placement.divided.products import Beside
 from qsim_ex.program.one_state import unitary_program
-from qsim_ex.records import dataclass
 from qsim_ex.run.gradients.states import DifferentiatingDevice, final_states, forward_plan, stored
 
 Complex = NDArray[np.complex128]

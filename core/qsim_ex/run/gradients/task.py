@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -26,7 +26,6 @@ from qsim_ex.placement.base import Tick
 from qsim_ex.planning.coefficients.pullback import LEFT_OUT, depending, pull_back
 from qsim_ex.planning.written.numbers import WrittenNumbers
 from qsim_ex.precision import AmplitudeDtype
-from qsim_ex.records import dataclass
 from qsim_ex.run.gradients.targets import Complex, Rows, Target
 from qsim_ex.run.gradients.trajectories import ChosenRows
 from qsim_ex.steps.layout import Layout, Levels, Shape

@@ -9,6 +9,7 @@ the gradient of the very function that a run with this seed and this number of t
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -24,7 +25,6 @@ from qsim_ex.options import Options
 from qsim_ex.program.choices import Choice, GatheredOperands, Kraus
 from qsim_ex.program.divide import program_of
 from qsim_ex.program.program import Program, Segment
-from qsim_ex.records import dataclass
 from qsim_ex.run.branches import Branches, first_branches
 from qsim_ex.run.gradients.targets import Complex, Rows
 from qsim_ex.run.request import BatchInputs, Request, WorkUnit

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from time import perf_counter
 from typing import TYPE_CHECKING, NamedTuple
@@ -30,7 +30,6 @@ from qsim_ex.placement.index_bits import pack
 from qsim_ex.program.divide import groups_of, program_of
 from qsim_ex.program.program import Program
 from qsim_ex.program.separate import separation_of
-from qsim_ex.records import dataclass
 from qsim_ex.result import BatchResult
 from qsim_ex.run.branches import Branches
 from qsim_ex.run.collector import Collector

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import dataclass
 from time import perf_counter
 
 import numpy as np
@@ -27,7 +28,6 @@ from qsim_ex.observe import seeding
 from qsim_ex.options import Options
 from qsim_ex.placement.deployment import Deployment
 from qsim_ex.program.separate import separation_of
-from qsim_ex.records import dataclass
 from qsim_ex.result import BatchResult, Provenance
 from qsim_ex.run.methods.method import RunMethod, Suited
 from qsim_ex.run.outcome import means, remembered

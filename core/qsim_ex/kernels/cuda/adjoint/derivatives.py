@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import NamedTuple, Self
 
@@ -12,7 +13,6 @@ from numpy.typing import NDArray
 from qsim_ex.circuit.derivatives import add_at
 from qsim_ex.circuit.ops import Entry
 from qsim_ex.kernels.cuda.adjoint.write.structure import Component, InnerProduct
-from qsim_ex.records import dataclass
 
 Complex = NDArray[np.complex128]
 Floats = NDArray[np.float64]

@@ -8,6 +8,7 @@ over GF(2); a record behind the program says which thread adds up which of them.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from enum import IntEnum
 from typing import NamedTuple
 
@@ -15,7 +16,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from qsim_ex.kernels.cuda.interpret.sweep_program import SweepProgram
-from qsim_ex.records import dataclass
 
 Flags = NDArray[np.bool_]
 

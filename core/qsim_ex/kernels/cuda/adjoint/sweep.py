@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -16,7 +17,6 @@ from qsim_ex.kernels.cuda.interpret.packing import CONSTANTS
 from qsim_ex.kernels.cuda.interpret.programs import program_of
 from qsim_ex.kernels.cuda.runtime import Array, ByValue, HostArray, Runtime
 from qsim_ex.precision import Precision
-from qsim_ex.records import dataclass
 from qsim_ex.steps.step import Sweep
 
 Complex = NDArray[np.complex128]

@@ -8,6 +8,7 @@ step's condition holds. Columns are gathered in chunks, changed, and written bac
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any, assert_never
 
 import numpy as np
@@ -17,7 +18,6 @@ from qsim_ex.circuit.ops import ALWAYS, When
 from qsim_ex.kernels.cuda.fixed.fixed import THREADS, bits_of, folded, launch, over
 from qsim_ex.kernels.cuda.runtime import Array, ByValue, Runtime
 from qsim_ex.precision import BY_DTYPE, DOUBLE, Precision
-from qsim_ex.records import dataclass
 from qsim_ex.steps.step import BasisPermutation, DenseMatrix, InitialAmplitudes
 
 LEAST_WORKSPACE = 64 << 20

@@ -8,7 +8,7 @@ by value behind one another, and one small kernel makes those in the device's me
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -21,7 +21,6 @@ from qsim_ex.kernels.cuda.launch.pivoted import NO_PIVOTS, Records, pivot
 from qsim_ex.kernels.cuda.launch.tables import HostEntries, TableRecipe
 from qsim_ex.kernels.cuda.runtime import Array, ByValue, Runtime
 from qsim_ex.precision import Precision
-from qsim_ex.records import dataclass
 from qsim_ex.steps.coefficients import Bound, Coefficients
 
 Places = NDArray[np.int64]

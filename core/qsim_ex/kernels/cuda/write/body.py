@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from qsim_ex.circuit.ops import Entry, When, letters
 from qsim_ex.kernels.cuda.write.register_layout import RegisterLayout
 from qsim_ex.kernels.cuda.write.slots import TileSlots
 from qsim_ex.precision import Precision
-from qsim_ex.records import dataclass
 from qsim_ex.steps.step import Permute, Sweep
 
 if TYPE_CHECKING:

@@ -13,10 +13,11 @@ slot: the term that is XORed to a thread's slot in shared memory, with its opera
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from qsim_ex.kernels.cuda.write.register_layout import banks
 from qsim_ex.kernels.cuda.write.slots import TileSlots
 from qsim_ex.precision import Precision
-from qsim_ex.records import dataclass
 
 ALIGNED = 4
 """The numbers that are loaded at once."""

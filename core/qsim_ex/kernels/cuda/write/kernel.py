@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import field
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
-
-from qsim_ex.records import dataclass
 
 NAME = "sweep"
 """The name of every such kernel."""

@@ -7,10 +7,10 @@ and a constant for its register, which is added. Where a tile is a subspace they
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 
 from qsim_ex.kernels.cuda.write.register_layout import runs
 from qsim_ex.kernels.cuda.write.words import spread
-from qsim_ex.records import dataclass
 from qsim_ex.steps.algebra import Map, units
 from qsim_ex.steps.step import Sweep
 

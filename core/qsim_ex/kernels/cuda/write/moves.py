@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from qsim_ex.kernels.cuda.write.body import BlockText
 from qsim_ex.kernels.cuda.write.memory_map import MemoryMap
 from qsim_ex.kernels.cuda.write.register_layout import RegisterLayout
 from qsim_ex.kernels.cuda.write.slots import TileSlots
 from qsim_ex.kernels.cuda.write.words import selection
-from qsim_ex.records import dataclass
 from qsim_ex.steps.algebra import Map
 from qsim_ex.steps.step import Sweep
 

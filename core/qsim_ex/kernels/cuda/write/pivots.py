@@ -19,13 +19,12 @@ which.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 
 from qsim_ex.circuit.ops import Entry, pattern
 from qsim_ex.kernels.cuda.interpret import packing
 from qsim_ex.kernels.cuda.write.body import BlockText, KernelBody
 from qsim_ex.kernels.cuda.write.register_frame import Flip
-from qsim_ex.records import dataclass
 from qsim_ex.steps.step import Diagonal, Item, Mix
 
 MOST = 64

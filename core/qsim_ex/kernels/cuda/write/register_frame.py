@@ -10,12 +10,11 @@ the first time not even that, since amplitudes may have come in that order.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from qsim_ex.circuit.ops import ALWAYS, When, mask_of
 from qsim_ex.kernels.cuda.write.register_layout import LANES, RegisterLayout, banks, swizzle
 from qsim_ex.precision import Precision
-from qsim_ex.records import dataclass
 from qsim_ex.steps.algebra import Span
 from qsim_ex.steps.step import Item, Mix, Permute
 

@@ -9,10 +9,10 @@ it has read in the same register block, so one barrier for each exchange is enou
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 
 from qsim_ex.circuit.ops import mask_of
 from qsim_ex.precision import Precision
-from qsim_ex.records import dataclass
 from qsim_ex.steps.step import RegisterBlock, Sweep
 
 REGISTERS = 4

@@ -7,9 +7,10 @@ its registers are at constants from it: 15 instructions less in a register block
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from qsim_ex.kernels.cuda.write.register_layout import RegisterLayout, banks, slot_of, swizzle
 from qsim_ex.precision import Precision
-from qsim_ex.records import dataclass
 
 
 @dataclass(frozen=True)

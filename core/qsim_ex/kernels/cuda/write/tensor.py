@@ -15,7 +15,7 @@ block.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cache, lru_cache
 from importlib import resources
 from itertools import permutations
@@ -27,7 +27,6 @@ from qsim_ex.circuit.ops import ALWAYS, When, mask_of
 from qsim_ex.kernels.cuda.write.arithmetic import reals
 from qsim_ex.kernels.cuda.write.register_layout import banks
 from qsim_ex.precision import Precision
-from qsim_ex.records import dataclass
 from qsim_ex.steps.layout import BLOCK_BITS
 from qsim_ex.steps.step import Diagonal, Item, Mix, RegisterBlock, Sweep
 

@@ -6,7 +6,7 @@ on several tiles, and keeps sums of its own.
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import lru_cache, reduce
 from operator import or_
 
@@ -30,7 +30,6 @@ from qsim_ex.kernels.cuda.write.register_layout import RegisterLayout, loaded_or
 from qsim_ex.kernels.cuda.write.slots import TileSlots
 from qsim_ex.kernels.cuda.write.words import one_line, spread
 from qsim_ex.precision import Precision
-from qsim_ex.records import dataclass
 from qsim_ex.steps.step import Diagonal, Item, Mix, Sweep
 
 BLOCKS = 2

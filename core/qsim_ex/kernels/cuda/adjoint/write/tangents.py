@@ -7,7 +7,7 @@ that are rotations, and of which all cosines together are not too small; with ot
 
 from __future__ import annotations
 
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
@@ -16,7 +16,6 @@ from numpy.typing import NDArray
 from qsim_ex.circuit.ops import pattern
 from qsim_ex.kernels.cuda.runtime import HostArray
 from qsim_ex.kernels.cuda.write.body import BlockText, KernelBody
-from qsim_ex.records import dataclass
 from qsim_ex.steps.step import Item, Mix
 
 Complex = NDArray[np.complex128]
