@@ -188,7 +188,7 @@ void put_phases(const Cluster& of, const Beginning& beginning, Pieces& to) {
         to.put(std::move(piece), true);
     }
     if (phases.joint.empty()) to.nothing += parts;
-    to.phase += phases.all;
+    to.add_phase(phases.all);
     for (std::size_t k = 0; k < wires.size(); ++k) {
         Matrix2& own = to.carried(wires[k]);
         own = local.behind[k] * phase2(phases.single[k]) * (flipped & unit(wires[k]) ? flip * own : own);

@@ -153,7 +153,7 @@ void Clusters::read(const ReadRotation& rotation, Index number) {
     }
     const SplitAngle split = split_angle(angle, form_.tolerance());
     if (split.rest == 0 && !(split.quarters & 1)) {  // a product of operators of single wires
-        made_.phase -= split.quarters * (pi / 4);
+        made_.add_phase(-split.quarters * (pi / 4));
         if (split.quarters & 2)
             each(wires, [&](int wire) { made_.carried(wire) = operator_of(about, unit(wire)) * made_.carried(wire); });
         return;

@@ -82,11 +82,11 @@ class Pair {
 
     void put(const Weyl& pair) {
         for (std::size_t k = 0; k < 2; ++k) before_[k] = matrix_of(pair.before[k]);
-        to_.phase += pair.phase;
+        to_.add_phase(pair.phase);
         const std::array<double, 3> rests = rests_of(pair);
         for (std::size_t axis = 0; axis < 3; ++axis) {
             const auto halves = std::lround((pair.angles[axis] - rests[axis]) / half);
-            to_.phase += static_cast<double>(halves) * half;
+            to_.add_phase(static_cast<double>(halves) * half);
             if (halves % 2)
                 for (Matrix2& one : before_) one = operators_[axis] * one;
         }
@@ -138,7 +138,7 @@ class Pair {
     void mix(double a, double c) {
         if (swaps(a)) {
             const double by = std::copysign(half / 2, a);
-            a -= by, c -= by, to_.phase += by;
+            a -= by, c -= by, to_.add_phase(by);
             put_piece({Piece::swap, 0});
         }
         if (std::fabs(a) > rounding) {

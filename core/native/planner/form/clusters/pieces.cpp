@@ -82,7 +82,7 @@ void Pieces::put(Piece piece, bool settles) {
     const bool is_cz = std::fabs(std::remainder(piece.angle - pi / 2, pi)) < rounding;
     if (piece.kind == Piece::parity && count(piece.wires) == 2 && (is_cz || settles)) {
         each(piece.wires, [&](int wire) { carried(wire) = carried(wire) * phase2(piece.angle); });
-        phase -= piece.angle / 2;
+        add_phase(-piece.angle / 2);
         piece.kind = Piece::where, piece.angle = is_cz ? pi : std::remainder(-2 * piece.angle, 2 * pi),
         piece.values = piece.wires;
     }
@@ -124,8 +124,8 @@ bool Pieces::put_on_zeros(Piece& piece) {
     each(left, [&](int wire) { carried(wire) = piece.turn_of(wire) * carried(wire); });
     if (piece.parts > 1) nothing += piece.parts;
     if (nowhere) return true;
-    if (piece.kind == Piece::parity) phase -= piece.angle / 2;
-    else if (!piece.values) phase += piece.angle, piece.angle = -piece.angle;
+    if (piece.kind == Piece::parity) add_phase(-piece.angle / 2);
+    else if (!piece.values) add_phase(piece.angle), piece.angle = -piece.angle;
     if (left) carried(lowest(left)) = phase2(piece.angle) * carried(lowest(left));
     return true;
 }
@@ -146,7 +146,7 @@ void Pieces::put_pair(Piece piece) {
     const std::array<double, 2> of{std::arg(piece.entries[5]) - all_of, std::arg(piece.entries[10]) - all_of};
     for (std::size_t k = 0; k < piece.entries.size(); ++k)
         piece.entries[k] = times(piece.entries[k], std::polar(1.0, -all_of - (k & 4 ? of[0] : 0) - (k & 8 ? of[1] : 0)));
-    phase += all_of;
+    add_phase(all_of);
     place = 0;
     each(piece.wires, [&](int wire) { carried(wire) = phase2(of[place++]); });
     untouched_ &= ~piece.wires;
@@ -264,7 +264,7 @@ void Pieces::put_block(Piece piece) {
         return size_of(own) < rounding ? none : std::arg(own);
     };
     const double all_of = angle(0, 0);
-    phase += all_of;
+    add_phase(all_of);
     bit = 1;
     each(piece.wires, [&](int wire) {
         const double own = angle(bit, all_of) - all_of;

@@ -1,6 +1,7 @@
 // What was read as joint phases of some wires, each behind a turn of each of its wires.
 #pragma once
 
+#include "planner/form/clusters/joint_phases.hpp"
 #include "planner/form/clusters/segment.hpp"
 
 namespace qx::form {
@@ -56,6 +57,8 @@ class Pieces {
     double phase = 0;
     std::size_t nothing = 0;  // how much of what was read acts where wires that are 0 are 1
 
+    // Adds to the phase and takes whole turns off: a sum of thousands would lose as many units in its last place.
+    void add_phase(double more) { phase = short_way(phase + more); }
     // What acts behind all pieces so far on a wire.
     Matrix2& carried(int wire) { return carried_[static_cast<std::size_t>(wire)]; }
     const std::vector<Matrix2>& carried() const { return carried_; }

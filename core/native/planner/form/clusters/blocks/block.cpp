@@ -154,7 +154,7 @@ bool put_between_halves(Cluster& of, const std::vector<Complex>& matrix, std::si
         if (entries < within) within = entries, best = std::move(own), around = std::move(its), phase = its_phase;
     }
     if (best.left.empty()) return false;
-    to.phase += phase;
+    to.add_phase(phase);
     for (std::vector<Piece>& half : around[0])
         for (Piece& one : half) to.put(std::move(one), false);
     Piece block{Piece::block, of.wires, 0, 0, {}, std::move(best.left)};

@@ -125,7 +125,7 @@ void put_conditional(const Conditional& one, const Cluster& of, Pieces& to) {
             if (phase.values >> k & 1) set |= unit(on[bits[k]]);
         put({one.phases.parities ? Piece::parity : Piece::where, read, phase.angle, set, {identity2, identity2}});
     }
-    to.phase += one.phases.all;
+    to.add_phase(one.phases.all);
     for (std::size_t k = 0; k < 2; ++k) {
         Matrix2& other = to.carried(on[bits[k]]);
         other = phase2(one.phases.single[k]) * other;

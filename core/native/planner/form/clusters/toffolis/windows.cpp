@@ -94,7 +94,7 @@ class Windows {
     void put(std::size_t from, const Cluster& own, const Beginning& found, const Window& window) {
         Pieces made(static_cast<int>(behind_.size()), false);
         put_phases(own, found, made);
-        out_.phase += made.phase, out_.nothing += made.nothing;
+        out_.add_phase(made.phase), out_.nothing += made.nothing;
         std::size_t end = window.inside.back() + 1;
         std::array<std::vector<Piece>, 2> around;  // before and behind
         for (std::size_t k = from; k < end; ++k)
