@@ -75,11 +75,10 @@ class Form {
     bool only_read() const { return only_read_; }
     bool on_zeros() const { return on_zeros_; }
     double tolerance() const { return tolerance_; }
-    // What an angle may be off to which those of any instructions add up, since the numbers of each are rounded.
-    double rounding() const {
-        constexpr double of_each = 4 * std::numeric_limits<double>::epsilon();
-        return std::max(tolerance_, of_each * static_cast<double>(instruction_));
-    }
+    // What an angle may be off to which those of any instructions add up, since the numbers of each are rounded; and at
+    // least what angles are compared to.
+    double rounded() const { return 4 * std::numeric_limits<double>::epsilon() * static_cast<double>(instruction_); }
+    double rounding() const { return std::max(tolerance_, rounded()); }
     // How many instructions were on several wires.
     Int joins() const { return joins_; }
     const Sums& sums() const { return frame_.sums; }

@@ -2,6 +2,7 @@
 
 #include "planner/form/clusters/settled_turns.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <numbers>
 
@@ -33,7 +34,7 @@ double far(const Matrix2& a, const Matrix2& b) {
     return std::sqrt(out);
 }
 
-void settle(std::vector<Place>& on) {
+void settle(std::vector<Place>& on, double rounded) {
     const auto pass = [](const Place& from, const Place& through, const Place& to, bool forward) {
         if (!from.turn || !to.turn) return;
         const Matrix2 left = simple(*from.turn);
@@ -43,15 +44,17 @@ void settle(std::vector<Place>& on) {
         else *to.turn = (adjoint(left) * *from.turn) * *to.turn;
         *from.turn = left;
     };
-    for (const Place& one : on)
-        if (one.turn && one.angle == HUGE_VAL && far(*one.turn, simple(*one.turn)) < dropped) *one.turn = simple(*one.turn);
+    for (const Place& one : on) {
+        const double most = one.angle == HUGE_VAL ? std::max(dropped, rounded) : rounded;
+        if (one.turn && far(*one.turn, simple(*one.turn)) < most) *one.turn = simple(*one.turn);
+    }
     for (std::size_t k = 0; k + 1 < on.size(); ++k) pass(on[k], on[k], on[k + 1], true);
     for (std::size_t k = on.size() - 1; k > 0; --k) pass(on[k], on[k - 1], on[k - 1], false);
 }
 
 }  // namespace
 
-void settle_turns(Pieces& of) {
+void settle_turns(Pieces& of, double rounded) {
     std::vector<std::vector<Place>> on_wire(of.carried().size());
     for (Piece& piece : of.all) {
         std::size_t place = 0;
@@ -62,7 +65,7 @@ void settle_turns(Pieces& of) {
     }
     for (std::size_t wire = 0; wire < on_wire.size(); ++wire) {
         on_wire[wire].push_back({&of.carried(static_cast<int>(wire)), HUGE_VAL});
-        settle(on_wire[wire]);
+        settle(on_wire[wire], rounded);
     }
 }
 

@@ -9,7 +9,8 @@
 
 namespace qx::form {
 
-// Makes turns that are almost the identity, X, or phases, just that, if the rest passes a piece beside them.
-void settle_turns(Pieces& of);
+// Makes turns that are almost the identity, X, or phases, just that, if the rest passes a piece beside them. rounded: what
+// the numbers of all that was read may be off together.
+void settle_turns(Pieces& of, double rounded);
 
 }  // namespace qx::form
