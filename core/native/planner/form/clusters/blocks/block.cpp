@@ -19,6 +19,9 @@ constexpr double rounding = 1e-12;
 constexpr std::size_t most_of_both = 8;     // pieces at the end of a block on each side of its wires, if on both
 // Entries of a matrix on four wires: as many as take as long as one of two wires, and the most between such matrices.
 constexpr std::size_t of_half = 64, most_between_halves = 192;
+// The most entries of a matrix on four wires that fewer gates on two wires are enough for, and the fewest such gates: as a
+// transpiler writes them, and where those one behind the other on the same two wires are as few as they can be.
+constexpr std::size_t of_sparse = 40, pieces_of_sparse = 24, pairs_of_sparse = 18;
 constexpr double phases = 4;                // how many pieces make one phase where that is better than a block
 
 // A block that the first pieces of a cluster are.
@@ -218,13 +221,16 @@ std::size_t in_pairs(const Cluster& of, std::size_t& work) {
 }  // namespace
 
 std::size_t put_block(Cluster& of, int wires, bool ends, Pieces& to, std::size_t& work) {
+    if (count(of.wires) < wires) return 0;
     const bool is_wide = wires > 3;
     const auto of_three = static_cast<std::size_t>(thresholds.pieces_of_three);
-    // A wire that is only read costs nothing: a dense matrix that mixes three others is as one on these.
     const std::size_t all = in_cx(of.pieces, of.pieces.size(), of.wires);
     const bool is_short = is_wide && all < thresholds.block_pieces;
-    const std::size_t least = is_wide && !is_short ? static_cast<std::size_t>(thresholds.block_pieces) : of_three;
-    if (count(of.wires) < wires || (is_short ? most_beside_one(of) : all) < least) return 0;
+    const bool may_be_sparse = is_short && all >= pieces_of_sparse && in_pairs(of, work) >= pairs_of_sparse;
+    const std::size_t least = may_be_sparse          ? pieces_of_sparse
+                              : is_wide && !is_short ? static_cast<std::size_t>(thresholds.block_pieces)
+                                                     : of_three;
+    if ((is_short && !may_be_sparse ? most_beside_one(of) : all) < least) return 0;
     if (!is_wide && in_pairs(of, work) < least) return 0;
     if (is_wide && num_on_three(of.pieces.begin(), of.pieces.end()) + num_on_three(of.pieces.rbegin(), of.pieces.rend()) >=
                        of.pieces.size())
@@ -233,7 +239,9 @@ std::size_t put_block(Cluster& of, int wires, bool ends, Pieces& to, std::size_t
     Product whole(of.wires, work);
     for (const Piece& piece : of.pieces) whole.add(piece);
     const Mask mixed = whole.mixed();
-    if (is_short && (count(mixed) != 3 || in_cx(of.pieces, of.pieces.size(), mixed) < least)) return 0;
+    // A wire that is only read costs nothing: a dense matrix that mixes three others is as one on these.
+    const bool reads = is_short && count(mixed) == 3 && in_cx(of.pieces, of.pieces.size(), mixed) >= of_three;
+    if (is_short && !reads && !may_be_sparse) return 0;
     if (count(mixed) < (is_wide ? 2 : 3)) return 0;
     BestBlocks blocks;
     const std::size_t number = of.pieces.size(), size = std::size_t{1} << 2 * wires;
@@ -242,7 +250,9 @@ std::size_t put_block(Cluster& of, int wires, bool ends, Pieces& to, std::size_t
         if (!(side & -of.wires & of.wires)) look_at_sides(of, side, least, work, blocks);
     const bool leaves = !ends && blocks.most.number >= blocks.fewest.number + of_three;
     Block& best = leaves ? blocks.fewest : blocks.most;
-    if (is_short && 2 * best.zeros != size) return 0;
+    // One that mixes two wires is a matrix of these that others select, which is found later.
+    const bool is_sparse = may_be_sparse && count(mixed) > 2 && size - best.zeros <= of_sparse;
+    if (is_short && !is_sparse && !(reads && 2 * best.zeros == size)) return 0;
     const std::size_t filled = std::min(most_between_halves, size - best.zeros);
     if (is_wide && !is_short && filled > of_half && put_between_halves(of, whole.dense(), filled, to)) return number;
     if (is_wide && !best.zeros && in_threes(best.pieces, best.number, of_three) < least)
