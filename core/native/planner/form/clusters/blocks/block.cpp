@@ -246,7 +246,7 @@ std::size_t put_block(Cluster& of, int wires, bool ends, Pieces& to, std::size_t
     BestBlocks blocks;
     const std::size_t number = of.pieces.size(), size = std::size_t{1} << 2 * wires;
     whole.look(of.pieces, of.pieces.size(), blocks);
-    for (Mask side = of.wires & (of.wires - 1); is_wide && side; side = (side - 1) & of.wires)
+    for (Mask side = of.wires & (of.wires - 1); side; side = (side - 1) & of.wires)
         if (!(side & -of.wires & of.wires)) look_at_sides(of, side, least, work, blocks);
     const bool leaves = !ends && blocks.most.number >= blocks.fewest.number + of_three;
     Block& best = leaves ? blocks.fewest : blocks.most;

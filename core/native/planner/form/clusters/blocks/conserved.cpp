@@ -28,6 +28,8 @@ class Conserved {
         const auto is_gone = [](double one) { return std::fabs(one) < gone; };
         for (int k = 0; k < squarings && !std::all_of(kept_.begin(), kept_.end(), is_gone); ++k)
             kept_ = product(kept_, kept_);
+        const Vector twice = product(kept_, kept_), thrice = product(twice, kept_);  // lengths become 0 or 1 exactly
+        for (std::size_t k = 0; k < kept_.size(); ++k) kept_[k] = 3 * twice[k] - 2 * thrice[k];
     }
 
     // Returns a sum that is conserved: that about Z if there is one, on each wire, else about another axis.
