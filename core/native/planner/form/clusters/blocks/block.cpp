@@ -100,6 +100,7 @@ Sides put_off(const std::vector<Piece>& pieces, Mask side) {
 // Looks at what is left of a cluster without pieces at the end on one side, on the other, or both.
 void look_at_sides(const Cluster& of, Mask side, std::size_t least, std::size_t& work, BestBlocks& best) {
     const auto [first, behind] = put_off(of.pieces, side);
+    if (behind[0].empty() && behind[1].empty()) return;
     Product outer(of.wires, work);
     for (const Piece& piece : first) outer.add(piece);
     for (std::size_t n = 0; n <= behind[1].size(); ++n) {
