@@ -8,7 +8,7 @@ import pytest
 from benchmarks.engine import circuit_of
 from benchmarks.forms import transpiled
 from benchmarks.gates import Gate
-from qsim_ex import reference
+from qsim_ex import CircuitBuilder, reference
 from qsim_ex.circuit.circuit import Circuit
 from qsim_ex.circuit.ops import Op
 from qsim_ex.planning.written.out import Manner, WritingLimits, written_out
@@ -130,3 +130,17 @@ def test_a_turn_between_two_cx_is_one_rotation_of_two_wires(basis: tuple[str, ..
     found = names(transpiled(gates, 5, basis, 1))
     assert not {"cx", "cz"} & set(found)
     assert found.count("pauli_rotation") <= 10
+
+
+def test_small_turns_of_many_gates_are_not_taken_for_rounding() -> None:
+    """10,000 turns by 1e-11, each between two that are undone, are a turn, but for what all gates are rounded."""
+    turns, angle = np.random.default_rng(1).uniform(0.2, 1.2, 10_000), 1e-11
+    builder = CircuitBuilder(2)
+    for turn in turns:
+        builder.gate("rzz", (0, 1), turn).gate("rx", (0,), angle).gate("rzz", (0, 1), -turn)
+    circuit = builder.build()
+    written = written_out(circuit, manner=Manner.BETWEEN)
+    assert written
+    flipped = -0.5j * angle * np.exp(-1j * turns).sum()  # of |0…0⟩, to first order: 5e-8
+    found = reference.simulate(written.circuit(circuit.operands))
+    assert abs(found[1] / found[0] - flipped) < 32 * np.finfo(float).eps * len(circuit.instructions)

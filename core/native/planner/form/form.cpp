@@ -24,16 +24,16 @@ std::uint64_t mixed_in(std::uint64_t key, std::uint64_t more) { return plan::mix
 Form::Form(std::unique_ptr<plan::Reader> reader, const Complex* operands, Int samples, Int stride, int wires,
            double tolerance, Int most, bool zeros, bool only_read)
     : reader_(std::move(reader)), operands_(operands), samples_(static_cast<std::size_t>(samples)),
-      stride_(static_cast<std::size_t>(stride)), tolerance_(tolerance), most_(most), only_read_(only_read), frame_(wires),
-      layers_(new Layers(frame_, tolerance, true)), on_zeros_(zeros) {
+      stride_(static_cast<std::size_t>(stride)), tolerance_(tolerance), rounding_{tolerance}, most_(most),
+      only_read_(only_read), frame_(wires), layers_(new Layers(frame_, rounding_, true)), on_zeros_(zeros) {
     if (zeros) key = mixed_in(key, zeros);
 }
 
 Form::Form(const Form& read, Int most)
     : key(read.key), num_phases(read.num_phases), inputs(read.inputs), shares(read.shares),
       read_in_order(read.read_in_order), read_phase(read.read_phase), extents_(read.extents_), tolerance_(read.tolerance_),
-      most_(most), only_read_(false), state_(State::add), frame_(read.frame_.tableau.wires()),
-      layers_(new Layers(frame_, tolerance_, true)), on_zeros_(read.on_zeros_) {
+      rounding_{tolerance_}, most_(most), only_read_(false), state_(State::add), frame_(read.frame_.tableau.wires()),
+      layers_(new Layers(frame_, rounding_, true)), on_zeros_(read.on_zeros_) {
     frame_.sums = read.frame_.sums, frame_.phase = read_phase;
 }
 
@@ -51,7 +51,7 @@ Form::State Form::advance() {
     for (int k = 0; state_ == State::add && k < thresholds.instructions_at_once; ++k) {
         if (reader_ ? row_ == circuit_.rows.size() : instruction_ == extents_.size()) {
             state_ = reader_ && !reader_->done() ? State::read : only_read_ ? State::done : State::again;
-            read_phase = frame_.phase;
+            read_phase = frame_.phase, rounding_ = rounding();
             break;
         }
         if (reader_) add_row();
@@ -236,7 +236,7 @@ void Form::add_block(const Instruction& of) {
 void Form::add_again() {
     if (!before_) {
         before_ = std::move(layers_);
-        layers_ = std::make_unique<Layers>(frame_, rounding(), axes_);
+        layers_ = std::make_unique<Layers>(frame_, rounding_, axes_);
         frame_.passed.emplace(frame_.tableau.wires());
         layer_ = 0, ++rounds_;
         if (zeros_) zeros_.emplace(frame_.tableau.wires());

@@ -7,7 +7,6 @@
 // differs among them is sums of phases, and such a rotation is there whatever its angle: so the form is one for them all.
 #pragma once
 
-#include <algorithm>
 #include <limits>
 #include <memory>
 
@@ -75,10 +74,13 @@ class Form {
     bool only_read() const { return only_read_; }
     bool on_zeros() const { return on_zeros_; }
     double tolerance() const { return tolerance_; }
-    // What an angle may be off to which those of any instructions add up, since the numbers of each are rounded; and at
-    // least what angles are compared to.
-    double rounded() const { return 4 * std::numeric_limits<double>::epsilon() * static_cast<double>(instruction_); }
-    double rounding() const { return std::max(tolerance_, rounded()); }
+    // What the instructions' angles may be off: each of them what those of all add up to, since the numbers of each are
+    // rounded.
+    Rounding rounding() const {
+        constexpr double of_each = 4 * std::numeric_limits<double>::epsilon(), together = 8;
+        const double one = of_each * static_cast<double>(instruction_);
+        return {tolerance_, one, together * one};
+    }
     // How many instructions were on several wires.
     Int joins() const { return joins_; }
     const Sums& sums() const { return frame_.sums; }
@@ -122,6 +124,7 @@ class Form {
     const Complex* operands_ = nullptr;
     std::size_t samples_ = 0, stride_ = 0;
     double tolerance_;
+    Rounding rounding_;
     Int most_;
     bool only_read_;
     State state_ = State::read;

@@ -162,7 +162,7 @@ void Layers::merge(Index number, const Angle& angle) {
     Angle& own = items_[number].angle;
     own = frame_.sums.plus(own, angle);
     if (own.varies()) return;
-    const SplitAngle sum = split_angle(own.value, tolerance_);
+    const SplitAngle sum = rounding_.split(own.value);
     own.value = sum.rest;
     if (sum.rest == 0) remove(number);
     if (sum.quarters) quarter(pauli, sum.quarters);
@@ -172,7 +172,7 @@ void Layers::merge(Index number, const Angle& angle) {
 void Layers::add(const Pauli& pauli, const Angle& angle, bool looks) {
     Angle own = angle;
     if (!angle.varies()) {
-        const SplitAngle split = split_angle(angle.value, tolerance_);
+        const SplitAngle split = rounding_.split(angle.value);
         if (split.quarters) quarter(pauli, split.quarters);
         if (split.rest == 0) return;
         own.value = split.rest;
@@ -247,7 +247,7 @@ bool Layers::shorter(const Run& run, const Turn& turn, const Pauli* axes, const 
     constexpr int before = 3;
     int least = before + 1;
     for (const int axis : order) {
-        const Rotations found = rotations_from(turn, axis, tolerance_);
+        const Rotations found = rotations_from(turn, axis, rounding_.most());
         int length = found.num_generic;
         if (length) {
             const Pauli& first = axes[found.generic[0].axis];
@@ -277,6 +277,7 @@ bool Layers::rewrite(const Run& run) {
     const bool in_order = again && order[0] == own && order[1] == other;
     if (!shorter(run, whole, axes, order, found) && (in_order || !axes_)) return false;
     if (!move_away(second.layer, run.second)) return false;
+    rounding_.take(whole.distance(product(found)));
     ++changes_;
     remove(run.first);
     for (int k = found.num_clifford; k--;) {

@@ -7,7 +7,7 @@
 
 #include "base/interned.hpp"
 #include "planner/form/frame.hpp"
-#include "planner/form/gates/turn.hpp"
+#include "planner/form/gates/rounding.hpp"
 
 namespace qx::form {
 
@@ -29,10 +29,10 @@ class Layers {
   public:
     static constexpr Index none = ~Index{0};
 
-    // Quarter turns go into the frame. tolerance: up to which an angle is 0. axes: whether turns of virtual qubits are
-    // written about the axes that come first also where that makes them no shorter. Two turns may have a rotation in common,
-    // and then each would change the other again and again.
-    Layers(Frame& frame, double tolerance, bool axes) : frame_(frame), tolerance_(tolerance), axes_(axes) {}
+    // Quarter turns go into the frame. rounding: what angles may be off; it stays where it is. axes: whether turns of
+    // virtual qubits are written about the axes that come first also where that makes them no shorter. Two turns may have a
+    // rotation in common, and then each would change the other again and again.
+    Layers(Frame& frame, Rounding& rounding, bool axes) : frame_(frame), rounding_(rounding), axes_(axes) {}
 
     // Adds exp(-i angle/2 P). What varies is no quarter turn, never 0, and part of no turn that is written anew.
     void add(const Pauli& pauli, const Angle& angle) { add(pauli, angle, true); }
@@ -92,7 +92,7 @@ class Layers {
     bool rewrite(const Run& run);
 
     Frame& frame_;
-    double tolerance_;
+    Rounding& rounding_;
     bool axes_;
     std::vector<Layer> layers_;
     std::vector<Item> items_;

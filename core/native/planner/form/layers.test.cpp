@@ -46,7 +46,8 @@ std::size_t size(const Layers& layers) {
 
 struct Listed {
     Frame frame;
-    Layers layers{frame, tolerance, true};
+    Rounding rounding{tolerance};
+    Layers layers{frame, rounding, true};
 
     Listed(int wires, const std::vector<Added>& all) : frame(wires) {
         // A quarter turn goes behind all rotations, so those that come after it are about what it makes of their strings.

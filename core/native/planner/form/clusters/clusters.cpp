@@ -132,7 +132,7 @@ void Clusters::end_pass() {
     finish(~Mask{0});
     for (int wire = 0; wire < form_.tableau().wires(); ++wire)
         made_.carried(wire) = given_.carried(wire) * turns_[static_cast<std::size_t>(wire)] * made_.carried(wire);
-    if (pass_ == passes.size()) settle_turns(made_, form_.rounded());
+    if (pass_ == passes.size()) settle_turns(made_, form_.rounding());
 }
 
 // Makes a piece of a rotation that was read.

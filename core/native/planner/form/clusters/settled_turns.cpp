@@ -2,7 +2,6 @@
 
 #include "planner/form/clusters/settled_turns.hpp"
 
-#include <algorithm>
 #include <cmath>
 #include <numbers>
 
@@ -34,7 +33,7 @@ double far(const Matrix2& a, const Matrix2& b) {
     return std::sqrt(out);
 }
 
-void settle(std::vector<Place>& on, double rounded) {
+void settle(std::vector<Place>& on, Rounding& limits) {
     const auto pass = [](const Place& from, const Place& through, const Place& to, bool forward) {
         if (!from.turn || !to.turn) return;
         const Matrix2 left = simple(*from.turn);
@@ -45,8 +44,9 @@ void settle(std::vector<Place>& on, double rounded) {
         *from.turn = left;
     };
     for (const Place& one : on) {
-        const double most = one.angle == HUGE_VAL ? std::max(dropped, rounded) : rounded;
-        if (one.turn && far(*one.turn, simple(*one.turn)) < most) *one.turn = simple(*one.turn);
+        if (!one.turn) continue;
+        const double off = far(*one.turn, simple(*one.turn));
+        if ((one.angle == HUGE_VAL && off < dropped) || limits.take(off)) *one.turn = simple(*one.turn);
     }
     for (std::size_t k = 0; k + 1 < on.size(); ++k) pass(on[k], on[k], on[k + 1], true);
     for (std::size_t k = on.size() - 1; k > 0; --k) pass(on[k], on[k - 1], on[k - 1], false);
@@ -54,7 +54,8 @@ void settle(std::vector<Place>& on, double rounded) {
 
 }  // namespace
 
-void settle_turns(Pieces& of, double rounded) {
+void settle_turns(Pieces& of, Rounding limits) {
+    limits.tolerance = 0;
     std::vector<std::vector<Place>> on_wire(of.carried().size());
     for (Piece& piece : of.all) {
         std::size_t place = 0;
@@ -65,7 +66,7 @@ void settle_turns(Pieces& of, double rounded) {
     }
     for (std::size_t wire = 0; wire < on_wire.size(); ++wire) {
         on_wire[wire].push_back({&of.carried(static_cast<int>(wire)), HUGE_VAL});
-        settle(on_wire[wire], rounded);
+        settle(on_wire[wire], limits);
     }
 }
 

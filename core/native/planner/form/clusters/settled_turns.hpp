@@ -6,11 +6,12 @@
 #pragma once
 
 #include "planner/form/clusters/pieces.hpp"
+#include "planner/form/gates/rounding.hpp"
 
 namespace qx::form {
 
-// Makes turns that are almost the identity, X, or phases, just that, if the rest passes a piece beside them. rounded: what
-// the numbers of all that was read may be off together.
-void settle_turns(Pieces& of, double rounded);
+// Makes turns that are almost the identity, X, or phases, just that, if the rest passes a piece beside them. limits: of
+// what turns may be off, without their tolerance.
+void settle_turns(Pieces& of, Rounding limits);
 
 }  // namespace qx::form

@@ -14,7 +14,7 @@ TEST_CASE("before a matrix nothing is left of a rest of rounding, and all of wha
         Pieces pieces(2, false);
         Piece block{Piece::block, 0b11, 0, 0, {{s, c, c, -s}, {c, -s, s, c}}, std::vector<Complex>(16, 0.25)};
         pieces.all.push_back(block);
-        settle_turns(pieces, 0);
+        settle_turns(pieces, {});
         const std::vector<Matrix2>& found = pieces.all[0].before;
         CHECK((found[0] == operator_matrix(true, false)) == (rest < 1e-11));
         CHECK((found[1] == identity2) == (rest < 1e-11));
@@ -29,7 +29,7 @@ TEST_CASE("before a joint phase nothing is left of a rest that the numbers of al
             Pieces pieces(2, false);
             const Matrix2 first{c, -s, s, c};
             pieces.all.push_back({Piece::where, 0b11, std::numbers::pi, 0b11, {first, identity2}});
-            settle_turns(pieces, rounded);
+            settle_turns(pieces, {0, rounded, rounded});
             CHECK((pieces.all[0].before[0] == identity2) == (rest < rounded));
             CHECK((pieces.all[0].before[0] == first) == (rest > rounded));
             CHECK(pieces.carried(0) == identity2);

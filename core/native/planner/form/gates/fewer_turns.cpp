@@ -23,12 +23,12 @@ std::vector<AxisRotation> with_quarters(const Rotations& of) {
 
 }  // namespace
 
-bool fewer(const Turn& whole, std::size_t than, double tolerance, bool quarters, std::vector<AxisRotation>& out) {
+bool fewer(const Turn& whole, std::size_t than, Rounding& rounding, bool quarters, std::vector<AxisRotation>& out) {
     const auto fits = [&](const std::vector<AxisRotation>& of) {
         Turn made;
         for (const AxisRotation& one : of) made = Turn::about(one.axis, one.angle) * made;
         out = of;
-        return whole.distance(made) <= tolerance;
+        return rounding.take(whole.distance(made));
     };
     const auto& v = whole.v;
     const auto angle = [](double sine, double cosine) { return 2 * std::atan2(sine, cosine); };
@@ -49,10 +49,10 @@ bool fewer(const Turn& whole, std::size_t than, double tolerance, bool quarters,
     if (than <= 3) return false;
     const auto about_z = whole_rotations(whole, 2);
     const bool three = fits({about_z.begin(), about_z.end()});
-    const auto is_quarter = [&](const AxisRotation& one) { return split_angle(one.angle, tolerance).rest == 0; };
+    const auto is_quarter = [&](const AxisRotation& one) { return split_angle(one.angle, rounding.most()).rest == 0; };
     if (!quarters || (three && std::any_of(out.begin(), out.end(), is_quarter))) return three;
     const std::vector<AxisRotation> about_z_x_z = out;
-    const Rotations few = fewest_rotations(whole, {0, 1, 2}, tolerance);
+    const Rotations few = fewest_rotations(whole, {0, 1, 2}, rounding.most());
     if (few.num_generic < 3 && fits(with_quarters(few))) return true;
     out = about_z_x_z;
     return three;

@@ -3,12 +3,13 @@
 
 #include <vector>
 
-#include "planner/form/gates/turn.hpp"
+#include "planner/form/gates/rounding.hpp"
 
 namespace qx::form {
 
-// Finds fewer rotations that make up a turn, each by its whole angle; returns whether there are so few. quarters: rather so
+// Finds fewer rotations that make up a turn, each by its whole angle, and takes what these are off;
+// returns whether there are so few. quarters: rather so
 // that others than quarter turns are fewest.
-bool fewer(const Turn& whole, std::size_t than, double tolerance, bool quarters, std::vector<AxisRotation>& out);
+bool fewer(const Turn& whole, std::size_t than, Rounding& rounding, bool quarters, std::vector<AxisRotation>& out);
 
 }  // namespace qx::form

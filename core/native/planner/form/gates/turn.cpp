@@ -103,6 +103,14 @@ std::array<AxisRotation, 3> whole_rotations(const Turn& turn, int axis) {
     return {{{axis, of.first}, {(axis + 1) % 3, of.second}, {axis, of.third}}};
 }
 
+Turn product(const Rotations& of) {
+    Turn out;
+    for (std::size_t k = 0; k < at(of.num_generic); ++k) out = Turn::about(of.generic[k].axis, of.generic[k].angle) * out;
+    for (std::size_t k = 0; k < at(of.num_clifford); ++k)
+        out = Turn::about(of.clifford[k].axis, of.clifford[k].quarters * quarter) * out;
+    return out;
+}
+
 Rotations rotations_from(const Turn& turn, int axis, double tolerance) {
     Euler of = angles(turn, axis);
     if (std::fabs(std::sin(of.second / 2)) <= tolerance) of = {of.first + of.third, 0, 0};

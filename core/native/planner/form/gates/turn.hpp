@@ -54,6 +54,9 @@ struct Rotations {
     int num_generic = 0, num_clifford = 0;
 };
 
+// Returns the turn that some rotations make up.
+Turn product(const Rotations& of);
+
 // Returns rotations that make up a turn to within `tolerance`, which the turn is judged by and not its angles: the outer
 // angles of a small turn about an axis between are nobody's business. The first of them is about `axis`.
 Rotations rotations_from(const Turn& turn, int axis, double tolerance);

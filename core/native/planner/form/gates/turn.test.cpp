@@ -11,14 +11,6 @@ namespace {
 
 constexpr double half_pi = 1.57079632679489661923;
 
-Turn product(const Rotations& of) {
-    Turn out;
-    for (int k = 0; k < of.num_generic; ++k) out = Turn::about(of.generic[k].axis, of.generic[k].angle) * out;
-    for (int k = 0; k < of.num_clifford; ++k)
-        out = Turn::about(of.clifford[k].axis, of.clifford[k].quarters * half_pi) * out;
-    return out;
-}
-
 Turn drawn_clifford(Drawn& drawn) {
     Turn out;
     for (int k = 0; k < 6; ++k)

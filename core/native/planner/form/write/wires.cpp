@@ -24,7 +24,7 @@ int axis_of(const Pauli& of) { return !of.z ? 0 : of.x ? 1 : 2; }
 
 Wires::Wires(const Form& form, Sums& sums, bool as_cx)
     : on_wire(static_cast<std::size_t>(form.tableau().wires())), local(form.tableau().wires()), form_(form), sums_(sums),
-      as_cx_(as_cx), state_(form.tableau().wires()) {}
+      rounding_(form.rounding()), as_cx_(as_cx), state_(form.tableau().wires()) {}
 
 Letters Wires::letters() const {
     const auto first = [](const Pauli& of) {
@@ -62,11 +62,11 @@ bool Wires::take_turns(std::size_t begin, std::size_t end) {
     bool generic = false;
     for (std::size_t k = begin; k < end; ++k) {
         whole = Turn::about(axis_of(read[k].pauli), read[k].angle.value) * whole;
-        generic = generic || split_angle(read[k].angle.value, form_.rounding()).rest != 0;
+        generic = generic || split_angle(read[k].angle.value, rounding_.most()).rest != 0;
     }
     std::vector<AxisRotation> found;
     const Mask wire = read[begin].pauli.x | read[begin].pauli.z;
-    if (!generic || !fewer(whole, end - begin + 3, form_.rounding(), as_cx_, found)) return false;
+    if (!generic || !fewer(whole, end - begin + 3, rounding_, as_cx_, found)) return false;
     const Pauli axes[] = {{wire, 0}, {wire, wire}, {0, wire}};
     for (const AxisRotation& one : found) take(axes[one.axis], {one.angle});
     return true;
@@ -74,7 +74,7 @@ bool Wires::take_turns(std::size_t begin, std::size_t end) {
 
 // Takes a rotation that acts behind all so far.
 void Wires::take(const Pauli& about, const Angle& angle) {
-    const SplitAngle split = split_angle(angle.value, form_.rounding());
+    const SplitAngle split = rounding_.split(angle.value);
     SignedPauli image = local.image(about);
     if (angle.varies() || split.rest != 0) return rotate(image.pauli, image.negative ? -angle : angle);
     if (!as_cx_ && split.quarters & 1 && count(image.pauli.x | image.pauli.z) == 2) {
@@ -116,7 +116,7 @@ void Wires::rotate(const Pauli& about, const Angle& angle) {
         if (item.reflects() || item.quarters || !(item.a == about)) return item.commutes(own);
         merged = true;
         item.angle = sums_.plus(item.angle, angle);
-        const SplitAngle split = split_angle(item.angle.value, form_.rounding());
+        const SplitAngle split = rounding_.split(item.angle.value);
         if (item.angle.varies() || split.rest != 0) return false;
         item.gone = true;
         turn(about, split.quarters);
@@ -147,7 +147,7 @@ void Wires::shorten(int wire) {
     Turn whole;
     const std::vector<Index> run = last_turns(wire, whole);
     std::vector<AxisRotation> found;
-    if (run.size() < 3 || !fewer(whole, run.size(), form_.rounding(), as_cx_, found)) return;
+    if (run.size() < 3 || !fewer(whole, run.size(), rounding_, as_cx_, found)) return;
     replace(run, found, false);
 }
 
@@ -162,7 +162,7 @@ void Wires::replace(const std::vector<Index>& run, const std::vector<AxisRotatio
         const SignedPauli& of = behind[one.axis];
         const SignedPauli string = local.image(of.pauli);
         const double angle = string.negative != of.negative ? -one.angle : one.angle;
-        const SplitAngle split = split_angle(angle, form_.rounding());
+        const SplitAngle split = rounding_.split(angle);
         if (split.rest == 0) turn(string.pauli, split.quarters);
         else if (merged) rotate(string.pauli, {angle});
         else append({string.pauli, {}, {angle}});

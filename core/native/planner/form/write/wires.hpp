@@ -6,7 +6,7 @@
 #pragma once
 
 #include "planner/form/form.hpp"
-#include "planner/form/gates/turn.hpp"
+#include "planner/form/gates/rounding.hpp"
 
 namespace qx::form {
 
@@ -67,6 +67,7 @@ class Wires {
 
     const Form& form_;
     Sums& sums_;
+    Rounding rounding_;
     bool as_cx_;
     std::size_t next_ = 0;
     StabilizerState state_;
