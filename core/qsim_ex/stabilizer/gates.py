@@ -5,6 +5,8 @@ from __future__ import annotations
 from functools import lru_cache
 from importlib import import_module
 from importlib.util import find_spec
+from threading import Lock
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from qsim_ex.errors import MissingPackage
@@ -15,6 +17,8 @@ if TYPE_CHECKING:
 
 Template = tuple[tuple[str, tuple[int, ...]], ...]
 """Gates of Stim one after another, each with the places of its wires among those of the whole."""
+
+_LOADING = Lock()
 
 INSTALL = "pip install 'qsim-ex[stim]'"
 
@@ -28,11 +32,19 @@ def is_installed() -> bool:
 def stim_module() -> Any:
     """Return the module `stim`; raises `MissingPackage` with the command that installs it."""
     try:
-        return import_module("stim")
+        with _LOADING:
+            return _begun(import_module("stim"))
     except ImportError as error:
         raise MissingPackage(
             f"method='stabilizer' runs on Stim, which cannot be imported ({error}); {INSTALL}."
         ) from error
+
+
+@lru_cache(maxsize=1)
+def _begun(module: ModuleType) -> ModuleType:
+    """Let Stim sample once; where several threads do so for the first time, all wait forever for one another."""
+    module.Circuit("M 0").compile_sampler(seed=0).sample(1)
+    return module
 
 
 @lru_cache(maxsize=4096)

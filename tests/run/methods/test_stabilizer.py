@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import subprocess
 import sys
 import threading
 from itertools import pairwise
@@ -429,3 +430,25 @@ def test_values_are_put_in_some_at_a_time(how: str, hold: Hold) -> None:
     for bit, tableau in each.get(how, result.saved["state"].items() if how == "c_single" else []):
         assert is_kept(np.eye(4, dtype=np.complex128)[3 * bit], tableau)
     np.testing.assert_equal(result.saved["state"], usual.saved["state"])
+
+
+FIRST = """
+import threading
+from qsim_ex import CircuitBuilder, Simulator
+circuit = CircuitBuilder(2, 2).gate("h", [0]).gate("cx", [0, 1]).measure([0, 1], [0, 1]).build()
+together = threading.Barrier(4)
+def run():
+    together.wait()
+    Simulator(device="cpu", method="stabilizer").run(circuit, 5)
+threads = [threading.Thread(target=run) for _ in range(4)]
+for thread in threads:
+    thread.start()
+for thread in threads:
+    thread.join()
+"""
+
+
+def test_threads_whose_first_jobs_are_of_stabilizer_states() -> None:
+    """The first jobs of a new process end in whatever threads they are; Stim's own first samplers may wait forever."""
+    for _ in range(4):
+        subprocess.run([sys.executable, "-c", FIRST], check=True, timeout=60)
