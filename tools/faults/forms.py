@@ -26,7 +26,7 @@ FAULTS = {
     ),
     "a state's first phase": Fault("stabilizer_state.cpp", " + 4 * count(a & value_ & turned_)", ""),
     "a phase on zeros": Fault("form.cpp", "string.negative ? 0.5 : -0.5", "string.negative ? -0.5 : 0.5"),
-    "a cluster's phase": Fault("clusters/cluster.cpp", "to.phase += phases.all;", ""),
+    "a cluster's phase": Fault("clusters/cluster.cpp", "to.add_phase(phases.all);", ""),
     # symplectic products
     "half of a product in layers": Fault(
         "layers.cpp",
