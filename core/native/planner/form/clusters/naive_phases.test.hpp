@@ -75,6 +75,15 @@ inline State applied(Pieces& of, State to) {
     return to;
 }
 
+// Puts the rotation exp(-i angle/2 P…P) of an operator that a turn makes Z.
+inline void put_parity(Pieces& to, Mask on, double angle, const Matrix2& to_z) {
+    each(on, [&](int wire) { to.carried(wire) = to_z * to.carried(wire); });
+    Piece piece{Piece::parity, on, angle};
+    piece.before.assign(static_cast<std::size_t>(count(on)), identity2);
+    to.put(std::move(piece), false);
+    each(on, [&](int wire) { to.carried(wire) = adjoint(to_z) * to.carried(wire); });
+}
+
 // What a rewriting of pieces makes; parts: how much of what was read has become phases.
 struct Rewritten {
     Pieces made;

@@ -6,7 +6,7 @@
 #include "planner/form/clusters/naive_phases.test.hpp"
 
 using namespace qx::form;
-using naive::applied, naive::drawn_turn, naive::Drawn, naive::State;
+using naive::applied, naive::drawn_turn, naive::Drawn, naive::put_parity, naive::State;
 
 namespace {
 
@@ -17,14 +17,6 @@ const double root = std::sqrt(0.5);
 const Matrix2 h{root, root, root, -root}, h_of_y{root, {0, -root}, root, {0, root}};
 
 void turn(Pieces& to, int wire, const Matrix2& by) { to.carried(wire) = by * to.carried(wire); }
-
-void put_parity(Pieces& to, Mask on, double angle, const Matrix2& around) {
-    each(on, [&](int wire) { turn(to, wire, around); });
-    Piece piece{Piece::parity, on, angle};
-    piece.before.assign(static_cast<std::size_t>(count(on)), identity2);
-    to.put(std::move(piece), false);
-    each(on, [&](int wire) { turn(to, wire, adjoint(around)); });
-}
 
 Mask two_of(Drawn& drawn, int from, int number) {
     const int one = static_cast<int>(drawn.below(static_cast<unsigned>(number)));
