@@ -1,6 +1,6 @@
 """The modules of ours that a first job loads, kept in a file: ``python -m tools.first_modules`` compares them.
 
-Each takes a new process about 0.4 ms, so what few jobs use is loaded by `qsim_ex.later` where it is used. A job is ten
+A new process waits for each of them, so what few jobs use is loaded by `qsim_ex.later` where it is used. A job is ten
 qubits, gates, measurements and shots on the CPU, through each way in. If a change loads another module, or none any
 more, the lists differ, and ``python -m tools.first_modules --bless`` writes them anew, in the diff of that change.
 """
