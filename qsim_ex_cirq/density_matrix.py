@@ -17,7 +17,7 @@ from qsim_ex_cirq.density_states import QsimExDensityMatrixState, matrix_of
 from qsim_ex_cirq.results import ResultDict
 from qsim_ex_cirq.simulator import ENGINE, QsimExSimulator
 from qsim_ex_cirq.translation.circuits import order_of
-from qsim_ex_cirq.translation.observables import pauli_sums, require_no_end, value_of
+from qsim_ex_cirq.translation.observables import PauliSumLike, pauli_sums, require_no_end, value_of
 from qsim_ex_cirq.variables import point_by_point
 
 
@@ -160,7 +160,7 @@ class QsimExDensityMatrixSimulator(cirq.DensityMatrixSimulator):
     def simulate_expectation_values_sweep(
         self,
         program: cirq.AbstractCircuit,
-        observables: cirq.PauliSumLike | list[cirq.PauliSumLike],
+        observables: PauliSumLike | list[PauliSumLike],
         params: cirq.Sweepable,
         qubit_order: cirq.QubitOrderOrList = cirq.QubitOrder.DEFAULT,
         initial_state: object = None,

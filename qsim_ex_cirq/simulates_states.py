@@ -14,6 +14,7 @@ from qsim_ex.frameworks import later
 from qsim_ex_cirq.final_states import SavedFinalState
 from qsim_ex_cirq.resolvers import resolvers_of
 from qsim_ex_cirq.results import QsimExTrialResult, Vector
+from qsim_ex_cirq.runner import End, SweepRunner
 from qsim_ex_cirq.states import Initial, initial_of
 from qsim_ex_cirq.translation.circuits import has_loop, order_of
 from qsim_ex_cirq.translation.noise import noisy_moments
@@ -22,13 +23,11 @@ from qsim_ex_cirq.wires import say_in_qids
 
 if TYPE_CHECKING:
     from qsim_ex_cirq import moment_steps
-    from qsim_ex_cirq.moment_steps import QsimExStepResult
-    from qsim_ex_cirq.runner import End, SweepRunner
 else:
     moment_steps = later("qsim_ex_cirq.moment_steps")
 
 
-class SimulatesStates(cirq.SimulatesIntermediateStateVector["QsimExStepResult"]):
+class SimulatesStates(cirq.SimulatesIntermediateStateVector["moment_steps.QsimExStepResult"]):
     """Simulates circuits to their ends or moment by moment, with an engine and a runner of sweeps."""
 
     _engine: Simulator
@@ -102,7 +101,7 @@ class SimulatesStates(cirq.SimulatesIntermediateStateVector["QsimExStepResult"])
         param_resolver: cirq.ParamResolverOrSimilarType = None,
         qubit_order: cirq.QubitOrderOrList = cirq.QubitOrder.DEFAULT,
         initial_state: object = None,
-    ) -> Iterator[QsimExStepResult]:
+    ) -> Iterator[moment_steps.QsimExStepResult]:
         """Yield the state after each moment, as in Cirq."""
         return super().simulate_moment_steps(circuit, param_resolver, order_of(circuit, qubit_order), initial_state)
 
@@ -127,7 +126,7 @@ class SimulatesStates(cirq.SimulatesIntermediateStateVector["QsimExStepResult"])
         circuit: cirq.AbstractCircuit,
         sim_state: Any,
         all_measurements_are_terminal: bool = False,
-    ) -> Iterator[QsimExStepResult]:
+    ) -> Iterator[moment_steps.QsimExStepResult]:
         """Yield the state after each moment with its noise; states of Cirq's own go through Cirq's iterator."""
         if (
             all_measurements_are_terminal
@@ -141,6 +140,6 @@ class SimulatesStates(cirq.SimulatesIntermediateStateVector["QsimExStepResult"])
             sim_state.moment(number, moment)
             yield self._create_step_result(sim_state)
 
-    def _create_step_result(self, sim_state: Any) -> QsimExStepResult:
+    def _create_step_result(self, sim_state: Any) -> moment_steps.QsimExStepResult:
         """Return what `simulate_moment_steps` yields after each moment."""
         return moment_steps.QsimExStepResult(sim_state, self._dtype)

@@ -11,16 +11,15 @@ import numpy as np
 from qsim_ex import Simulator
 from qsim_ex.errors import CircuitError, NotSupported, OutOfMemory
 from qsim_ex.frameworks import check, later
+from qsim_ex_cirq.runner import Estimates, SweepRunner
 from qsim_ex_cirq.states import initial_of
 from qsim_ex_cirq.translation.circuits import order_of
-from qsim_ex_cirq.translation.observables import pauli_sums, require_no_end
+from qsim_ex_cirq.translation.observables import PauliSumLike, pauli_sums, require_no_end
 from qsim_ex_cirq.variables import point_by_point
 from qsim_ex_cirq.wires import in_words, levels_of, say_in_qids
 
 if TYPE_CHECKING:
     from qsim_ex_cirq import gradients
-    from qsim_ex_cirq.gradients import ValuesAndGradients
-    from qsim_ex_cirq.runner import Estimates, SweepRunner
 else:
     gradients = later("qsim_ex_cirq.gradients")
 
@@ -65,7 +64,7 @@ class SimulatesValues(cirq.SimulatesAmplitudes, cirq.SimulatesExpectationValues)
     def simulate_expectation_values_sweep_iter(
         self,
         program: cirq.AbstractCircuit,
-        observables: cirq.PauliSumLike | list[cirq.PauliSumLike],
+        observables: PauliSumLike | list[PauliSumLike],
         params: cirq.Sweepable,
         qubit_order: cirq.QubitOrderOrList = cirq.QubitOrder.DEFAULT,
         initial_state: object = None,
@@ -87,7 +86,7 @@ class SimulatesValues(cirq.SimulatesAmplitudes, cirq.SimulatesExpectationValues)
     def simulate_expectation_estimates_sweep(
         self,
         program: cirq.AbstractCircuit,
-        observables: cirq.PauliSumLike | list[cirq.PauliSumLike],
+        observables: PauliSumLike | list[PauliSumLike],
         params: cirq.Sweepable = None,
         qubit_order: cirq.QubitOrderOrList = cirq.QubitOrder.DEFAULT,
         initial_state: object = None,
@@ -100,10 +99,10 @@ class SimulatesValues(cirq.SimulatesAmplitudes, cirq.SimulatesExpectationValues)
     def simulate_expectation_values_and_gradients(
         self,
         program: cirq.AbstractCircuit,
-        observables: cirq.PauliSumLike | list[cirq.PauliSumLike],
+        observables: PauliSumLike | list[PauliSumLike],
         params: cirq.Sweepable = None,
         qubit_order: cirq.QubitOrderOrList = cirq.QubitOrder.DEFAULT,
-    ) -> ValuesAndGradients:
+    ) -> gradients.ValuesAndGradients:
         """Return expectation values and their derivatives with respect to all symbols, for all points of a sweep.
 
         They are exact, by adjoint differentiation, which takes little more than three runs however many symbols there
@@ -126,7 +125,7 @@ class SimulatesValues(cirq.SimulatesAmplitudes, cirq.SimulatesExpectationValues)
     def _estimates(
         self,
         program: cirq.AbstractCircuit,
-        observables: cirq.PauliSumLike | list[cirq.PauliSumLike],
+        observables: PauliSumLike | list[PauliSumLike],
         params: cirq.Sweepable,
         qubit_order: cirq.QubitOrderOrList,
         initial_state: object,

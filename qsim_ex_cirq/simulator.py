@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import fields
-from typing import TYPE_CHECKING, Any, Unpack
+from typing import Any, Unpack
 
 import cirq
 import numpy as np
 
 import qsim_ex
+from qsim_ex import frameworks
 from qsim_ex.errors import CircuitError, MeasurementError, NotSupported, OptionError, OutOfMemory, unknown_option
 from qsim_ex.frameworks import BY_DTYPE, check, shown, with_options
 from qsim_ex.options import EngineKeywords, Options
@@ -24,9 +25,6 @@ from qsim_ex_cirq.translation.circuits import order_of, require_circuit, transla
 from qsim_ex_cirq.translation.noise import noise_of
 from qsim_ex_cirq.variables import has_variables, point_by_point
 from qsim_ex_cirq.wires import in_words, levels_of, say_in_qids
-
-if TYPE_CHECKING:
-    from qsim_ex.frameworks import Explanation
 
 _OWN = ("dtype", "noise", "seed", "split_untangled_states", "trajectories")
 ENGINE = tuple(field.name for field in fields(Options) if field.name not in ("precision", "seed"))
@@ -95,7 +93,7 @@ class QsimExSimulator(SimulatesValues, SimulatesStates):
         param_resolver: cirq.ParamResolverOrSimilarType = None,
         qubit_order: cirq.QubitOrderOrList = cirq.QubitOrder.DEFAULT,
         machine: qsim_ex.Cluster | None = None,
-    ) -> Explanation:
+    ) -> frameworks.Explanation:
         """Return the engine's plan of a circuit in words, with the simulator's noise; it runs nothing.
 
         machine: another machine to plan for, a `qsim_ex.Cluster`, in place of this one and of the options for devices

@@ -15,6 +15,7 @@ from qiskit.result import Result
 from qiskit.transpiler import CouplingMap, Target
 
 import qsim_ex
+from qsim_ex import frameworks
 from qsim_ex.errors import CircuitError, OptionError, other_circuit
 from qsim_ex.frameworks import (
     fresh_job_seed,
@@ -38,7 +39,6 @@ from qsim_ex_provider.translation.circuits import translate_job, translate_noisy
 from qsim_ex_provider.translation.parameter_binds import NO_BINDS, binds_of
 
 if TYPE_CHECKING:
-    from qsim_ex.frameworks import Explanation
     from qsim_ex_provider import explain
     from qsim_ex_provider.translation import device_noise, noise
 else:
@@ -209,7 +209,7 @@ class QsimExBackend(BackendV2):
         parameter_binds: Sequence[Mapping[Any, Any]] | None = None,
         machine: qsim_ex.Cluster | None = None,
         **options: Unpack[RunKeywords],
-    ) -> Explanation:
+    ) -> frameworks.Explanation:
         """Return the engine's plan of a run in words, with the noise of the backend; it runs nothing.
 
         machine: another machine to plan for, a `qsim_ex.Cluster`, in place of this one and of the options for devices

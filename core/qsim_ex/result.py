@@ -20,9 +20,10 @@ from qsim_ex.steps.plan import Plan
 
 if TYPE_CHECKING:
     from qsim_ex.execution import costs
-    from qsim_ex.planning.cost.summary import PlanSummary
+    from qsim_ex.planning.cost import summary
 else:
     costs = later("qsim_ex.execution.costs")
+    summary = later("qsim_ex.planning.cost.summary")
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,7 +50,7 @@ class Provenance:
     rates: Callable[[], Any] | None = None
 
     @cached_property
-    def plan(self) -> PlanSummary:
+    def plan(self) -> summary.PlanSummary:
         """The costs of the run (sweeps, bytes moved, …), counted from the plans at the first access."""
         what = self.plans, PRECISIONS[self.precision].storage.dtype, self.deployment
         own = costs.total_of(*what) if self.rates is None else costs.total_of(*what, self.rates())
@@ -105,7 +106,7 @@ class _Ran:
         return self.provenance.deployment
 
     @property
-    def plan(self) -> PlanSummary:
+    def plan(self) -> summary.PlanSummary:
         """The costs of the run: sweeps, bytes moved, multiply-adds."""
         return self.provenance.plan
 

@@ -37,17 +37,17 @@ from qsim_ex.steps.plan import Plan
 
 if TYPE_CHECKING:
     from qsim_ex.circuit import observables as sums
-    from qsim_ex.circuit.observables import PauliSum
     from qsim_ex.comm import agreed
-    from qsim_ex.deployment.elsewhere import Cluster
-    from qsim_ex.display.explanation import Explanation
-    from qsim_ex.planning.cost.summary import PlanSummary
+    from qsim_ex.deployment import elsewhere
+    from qsim_ex.display import explanation
+    from qsim_ex.planning.cost import summary as plan_summary
     from qsim_ex.program import one_state
     from qsim_ex.run import log, preview, repeated, spread, to_state
-    from qsim_ex.run.repeated import RepeatedCircuit
     from qsim_ex.state import vector
-    from qsim_ex.state.vector import StateVector
 else:
+    elsewhere = later("qsim_ex.deployment.elsewhere")
+    explanation = later("qsim_ex.display.explanation")
+    plan_summary = later("qsim_ex.planning.cost.summary")
     preview = later("qsim_ex.run.preview")
     repeated = later("qsim_ex.run.repeated")
     spread = later("qsim_ex.run.spread")
@@ -79,7 +79,7 @@ class Simulator(Differentiating):
         self._assigner = Assigner(self.options)
         processes = self.options.processes
         self._alone = processes == "never" or (processes == "auto" and launcher.LAUNCHED is None)
-        self._repeated: RepeatedCircuit | None = None  # made by the first call of `state`
+        self._repeated: repeated.RepeatedCircuit | None = None  # made by the first call of `state`
         asks = self.options.progress or None, self.options.watch, self.options.checkpoint
         self._quiet = asks == (None, None, None) and USUAL[self.options.method].instead_of_state is None
         self._may_show = self.options.progress is None
@@ -131,7 +131,7 @@ class Simulator(Differentiating):
         *,
         shots: int | None = None,
         seeds: int | Sequence[int] | None = None,
-        observables: Sequence[PauliSum] = (),
+        observables: Sequence[sums.PauliSum] = (),
         trajectories: int | None = None,
         cancel: threading.Event | None = None,
         readout: ReadoutErrors = (),
@@ -172,7 +172,7 @@ class Simulator(Differentiating):
         num_wires: int | None = None,
         initial: int | ArrayLike | None = None,
         cancel: threading.Event | None = None,
-    ) -> StateVector:
+    ) -> vector.StateVector:
         """Return the state vector after all unitary instructions of a circuit; measurements at its end are ignored.
 
         num_wires: the circuit's by default. initial: a basis value or amplitudes in place of |0…0>.
@@ -190,7 +190,7 @@ class Simulator(Differentiating):
         num_wires: int | None,
         initial: int | ArrayLike | None,
         cancel: threading.Event | None,
-    ) -> StateVector:
+    ) -> vector.StateVector:
         """Return the state vector after a circuit; see `state`."""
         where = None
         if num_wires is None:
@@ -214,7 +214,7 @@ class Simulator(Differentiating):
         initial: int | ArrayLike | None,
         cancel: threading.Event | None,
         where: Assignment | None,
-    ) -> StateVector:
+    ) -> vector.StateVector:
         """Return a state vector of its own; where: its assignment, if that is known."""
         num_wires = check.count(num_wires, "num_wires")
         if circuit is not None:  # raise what it raises before memory is allocated
@@ -249,8 +249,8 @@ class Simulator(Differentiating):
         return (count >= MANY_GATES or work_of(circuit.num_qubits, count, 1) >= LONG_WORK) and interactive()
 
     def explain(
-        self, circuit: Circuit, machine: Cluster | None = None, observables: Sequence[PauliSum] = ()
-    ) -> Explanation:
+        self, circuit: Circuit, machine: elsewhere.Cluster | None = None, observables: Sequence[sums.PauliSum] = ()
+    ) -> explanation.Explanation:
         """Return the plan of a circuit in words: steps, and bytes moved. It allocates no memory and runs nothing.
 
         machine: another machine to plan for, in place of this one and of the options for devices and processes.
@@ -269,7 +269,7 @@ class Simulator(Differentiating):
         _require_circuit(circuit)
         return preview.plans(circuit, self.options)
 
-    def summary(self, circuit: Circuit, machine: Cluster | None = None) -> PlanSummary:
+    def summary(self, circuit: Circuit, machine: elsewhere.Cluster | None = None) -> plan_summary.PlanSummary:
         """Return the costs of a run of a circuit: sweeps, phases, bytes moved, multiply-adds; runs nothing.
 
         machine: as in `explain`.

@@ -10,8 +10,11 @@ import qsim_ex
 from qsim_ex.errors import MeasurementError, OptionError, WireError
 from qsim_ex_cirq.wires import wires_of_qubits
 
+PauliSumLike = complex | cirq.PauliString[cirq.Qid] | cirq.PauliSum | cirq.SingleQubitPauliStringGateOperation
+"""What `cirq.PauliSumLike` is, which names a class of Cirq's as a text that is found in Cirq's own modules alone."""
 
-def pauli_sum(observable: cirq.PauliSumLike, qubits: tuple[cirq.Qid, ...]) -> qsim_ex.PauliSum:
+
+def pauli_sum(observable: PauliSumLike, qubits: tuple[cirq.Qid, ...]) -> qsim_ex.PauliSum:
     """Return an observable of Cirq as the engine's; raises `WireError` for a qubit that the circuit has not."""
     wire_of = wires_of_qubits(qubits)
     if not isinstance(observable, cirq.PauliSum | cirq.Operation | Number):
@@ -37,9 +40,7 @@ def pauli_sum(observable: cirq.PauliSumLike, qubits: tuple[cirq.Qid, ...]) -> qs
     return qsim_ex.PauliSum(tuple(terms))
 
 
-def pauli_sums(
-    observables: cirq.PauliSumLike | list[cirq.PauliSumLike], qubits: tuple[cirq.Qid, ...]
-) -> list[qsim_ex.PauliSum]:
+def pauli_sums(observables: PauliSumLike | list[PauliSumLike], qubits: tuple[cirq.Qid, ...]) -> list[qsim_ex.PauliSum]:
     """Return one observable of Cirq, or a list of them, as the engine's."""
     listed = observables if isinstance(observables, list) else [observables]
     return [pauli_sum(observable, qubits) for observable in listed]

@@ -11,11 +11,23 @@ import numpy as np
 from numpy.typing import NDArray
 
 from qsim_ex import Circuit
-from qsim_ex.frameworks import Channel, Initialize, Instruction, ParameterSweep, ReadoutErrors, Reset, Save, check
+from qsim_ex.frameworks import (
+    Channel,
+    Initialize,
+    Instruction,
+    ParameterSweep,
+    ReadoutErrors,
+    Reset,
+    Save,
+    check,
+    later,
+)
 from qsim_ex_cirq.translation.measurements import Measurement
 
 if TYPE_CHECKING:
-    from qsim_ex_cirq.qudits.levels import Levels
+    from qsim_ex_cirq.qudits import levels as qudit_levels
+else:
+    qudit_levels = later("qsim_ex_cirq.qudits.levels")
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,7 +47,7 @@ class Translation:
     at_end: tuple[int, ...]
     readout: ReadoutErrors = ()
     looped: Mapping[str, bool] = field(default_factory=dict)
-    levels: Levels | None = None
+    levels: qudit_levels.Levels | None = None
 
     @property
     def circuit(self) -> Circuit:

@@ -23,7 +23,6 @@ from qsim_ex.later import later
 
 if TYPE_CHECKING:
     from qsim_ex.circuit import classical
-    from qsim_ex.circuit.classical import Expression
 else:
     classical = later("qsim_ex.circuit.classical")
 
@@ -63,7 +62,7 @@ class BlockBuilder:
             yield builder
 
     @contextmanager
-    def branch(self, condition: Expression) -> Iterator[Self]:
+    def branch(self, condition: classical.Expression) -> Iterator[Self]:
         """Put what is appended within the ``with`` block under a condition: its value must not be 0.
 
         `otherwise` divides the block into what is done if the condition holds, and if not. Raises `CircuitError` for a
@@ -84,7 +83,7 @@ class BlockBuilder:
     # --- loops -------------------------------------------------------------------------------------------------------
 
     @contextmanager
-    def loop(self, condition: Expression | None = None) -> Iterator[Self]:
+    def loop(self, condition: classical.Expression | None = None) -> Iterator[Self]:
         """Repeat what is appended within the ``with`` block as long as a condition is not 0 before each round.
 
         condition: None repeats the block until `leave` ends it. `Options.max_loop_rounds` bounds the rounds.
@@ -123,11 +122,11 @@ class BlockBuilder:
 
     # --- variables ---------------------------------------------------------------------------------------------------
 
-    def bits(self, clbits: Sequence[int]) -> Expression:
+    def bits(self, clbits: Sequence[int]) -> classical.Expression:
         """Return the value of classical bits as an expression, ``clbits[0]`` the least significant."""
         return self._valid(classical.Expression.of_bits(tuple(map(int, clbits))))
 
-    def variable(self, width: int) -> Expression:
+    def variable(self, width: int) -> classical.Expression:
         """Return a new variable: an unsigned integer of `width` bits, or a float64 for `FLOAT`; at first 0.
 
         Raises `CircuitError` for a negative width.
@@ -135,7 +134,7 @@ class BlockBuilder:
         self._variables.append(check.count(width, "width"))
         return classical.Expression((classical.Token("variable", width, len(self._variables) - 1),))
 
-    def store(self, target: Expression, value: Expression) -> Self:
+    def store(self, target: classical.Expression, value: classical.Expression) -> Self:
         """Put the value of an expression into a variable, or into classical bits.
 
         target: what `variable` or `bits` returned. Raises `CircuitError` for another target, and for another width.
@@ -149,7 +148,7 @@ class BlockBuilder:
         self._instructions.append(Store(self._valid(target).code[0], self._valid(value)))
         return self
 
-    def record(self, label: str, value: Expression) -> Self:
+    def record(self, label: str, value: classical.Expression) -> Self:
         """Append the value of an expression to the list of a label, once for each time that a shot comes here.
 
         `Result.records` has the lists. value: an unsigned integer; all of a label have one width. Raises
@@ -192,7 +191,7 @@ class BlockBuilder:
         if self._open:
             raise CircuitError(f"expected all blocks to be closed, got {len(self._open)} open ones; close them first.")
 
-    def _valid(self, expression: Expression) -> Expression:
+    def _valid(self, expression: classical.Expression) -> classical.Expression:
         """Return an expression if its bits and variables exist; raises `CircuitError`."""
         for clbit in expression.clbits:
             if not 0 <= clbit < self.num_clbits:
@@ -210,7 +209,7 @@ Bits = tuple[int, ...]
 
 
 def _flat(
-    condition: Expression, inside: Sequence[Instruction], otherwise: Sequence[Instruction]
+    condition: classical.Expression, inside: Sequence[Instruction], otherwise: Sequence[Instruction]
 ) -> list[Instruction] | None:
     """Return the gates of a block, each under the block's condition.
 

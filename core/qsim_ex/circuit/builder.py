@@ -32,10 +32,13 @@ from qsim_ex.circuit.ops import (
 )
 from qsim_ex.circuit.placed_gate import OperandBuilder, PlacedGate, placed_gate
 from qsim_ex.errors import InvalidInput, ParameterError, WireError
+from qsim_ex.later import later
 from qsim_ex.native import objects
 
 if TYPE_CHECKING:
-    from qsim_ex.circuit.observables import PauliSum
+    from qsim_ex.circuit import observables
+else:
+    observables = later("qsim_ex.circuit.observables")
 
 
 class CircuitBuilder(BlockBuilder, MatrixBuilder):
@@ -221,7 +224,7 @@ class CircuitBuilder(BlockBuilder, MatrixBuilder):
         *,
         wires: Sequence[int] | None = None,
         how: str | None = None,
-        observable: PauliSum | None = None,
+        observable: observables.PauliSum | None = None,
         values: Sequence[int] | None = None,
     ) -> Self:
         """Save a value of the state at this point under a label, by default the state vector.

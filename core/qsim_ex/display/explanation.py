@@ -14,10 +14,10 @@ from qsim_ex.later import later
 if TYPE_CHECKING:
     from rich.table import Table
 
+    from qsim_ex.display.plans import drawing
     from qsim_ex.display.plans import picture as plan_picture
-    from qsim_ex.display.plans.drawing import Moment
-    from qsim_ex.display.plans.picture import PlanPicture
 else:
+    drawing = later("qsim_ex.display.plans.drawing")
     plan_picture = later("qsim_ex.display.plans.picture")
 
 _STEP = re.compile(r"\s*(\d+) (clear|sweep|matrix|shuffle|spread)\s+(.*)")
@@ -59,8 +59,8 @@ class Explanation(str):
         return [(step[1], step[2], step[3]) if step else ("", "", line) for step, line in steps]
 
     def plot(
-        self, timings: Mapping[str, float] | None = None, watched: Sequence[Moment] = (), *, dark: bool = False
-    ) -> PlanPicture:
+        self, timings: Mapping[str, float] | None = None, watched: Sequence[drawing.Moment] = (), *, dark: bool = False
+    ) -> plan_picture.PlanPicture:
         """Return a picture of the plan: register bits, gates and bytes of every register block, and bytes by level.
 
         timings: the ``timings`` of a run that has happened; they become a timeline. watched: what the option `watch`

@@ -20,17 +20,16 @@ from qsim_ex.options import Options
 
 if TYPE_CHECKING:
     from qsim_ex.circuit import observables as sums
-    from qsim_ex.circuit.observables import PauliSum
     from qsim_ex.circuit.parameters import sweep as sweeps
-    from qsim_ex.circuit.parameters.sweep import ParameterSweep
-    from qsim_ex.deployment.elsewhere import Cluster
-    from qsim_ex.display.explanation import Explanation
+    from qsim_ex.deployment import elsewhere
+    from qsim_ex.display import explanation
     from qsim_ex.run.gradients import explained as gradient_explained
-    from qsim_ex.run.gradients import gradient
+    from qsim_ex.run.gradients import gradient, results
     from qsim_ex.run.gradients import trajectories as gradient_trajectories
-    from qsim_ex.run.gradients.results import Gradient, Overlap, VectorJacobianProduct
-    from qsim_ex.run.gradients.trajectories import AskedTrajectories
 else:
+    elsewhere = later("qsim_ex.deployment.elsewhere")
+    explanation = later("qsim_ex.display.explanation")
+    results = later("qsim_ex.run.gradients.results")
     gradient = later("qsim_ex.run.gradients.gradient")
     gradient_explained = later("qsim_ex.run.gradients.explained")
     gradient_trajectories = later("qsim_ex.run.gradients.trajectories")
@@ -46,13 +45,13 @@ class Differentiating:
 
     def gradient(
         self,
-        sweep: ParameterSweep,
-        observables: PauliSum | Sequence[PauliSum],
+        sweep: sweeps.ParameterSweep,
+        observables: sums.PauliSum | Sequence[sums.PauliSum],
         cancel: threading.Event | None = None,
         *,
         trajectories: int | None = None,
         seeds: int | Sequence[int] | None = None,
-    ) -> Gradient:
+    ) -> results.Gradient:
         """Return expectation values after a circuit and their derivatives with respect to all its parameters.
 
         It takes little more than three runs, however many parameters there are (`run.gradients.gradient`); all bindings
@@ -73,14 +72,14 @@ class Differentiating:
 
     def vjp(
         self,
-        sweep: ParameterSweep,
-        observables: PauliSum | Sequence[PauliSum],
+        sweep: sweeps.ParameterSweep,
+        observables: sums.PauliSum | Sequence[sums.PauliSum],
         cotangents: ArrayLike,
         cancel: threading.Event | None = None,
         *,
         trajectories: int | None = None,
         seeds: int | Sequence[int] | None = None,
-    ) -> VectorJacobianProduct:
+    ) -> results.VectorJacobianProduct:
         """Return expectation values, and for each binding the products of a vector with the Jacobian.
 
         All observables share one cotangent, the weighted sum of all H|ψ⟩: it takes as long and as much memory as the
@@ -96,8 +95,11 @@ class Differentiating:
             return gradient.vjp(self._assigner, self.options, sweep, sums, weights, _asked(trajectories, seeds))
 
     def overlap(
-        self, sweep: ParameterSweep, other: Circuit | ParameterSweep, cancel: threading.Event | None = None
-    ) -> Overlap:
+        self,
+        sweep: sweeps.ParameterSweep,
+        other: Circuit | sweeps.ParameterSweep,
+        cancel: threading.Event | None = None,
+    ) -> results.Overlap:
         """Return overlaps ⟨φ|ψ⟩ of the final states of a sweep with other states, and their derivatives.
 
         The result has fidelities |⟨φ|ψ⟩|² and their gradients too. It takes as long as the gradient of two observables.
@@ -116,8 +118,11 @@ class Differentiating:
             return gradient.overlap(self._assigner, self.options, sweep, known)
 
     def explain_gradient(
-        self, sweep: ParameterSweep, observables: PauliSum | Sequence[PauliSum], machine: Cluster | None = None
-    ) -> Explanation:
+        self,
+        sweep: sweeps.ParameterSweep,
+        observables: sums.PauliSum | Sequence[sums.PauliSum],
+        machine: elsewhere.Cluster | None = None,
+    ) -> explanation.Explanation:
         """Return what `gradient` will do in words: plans forward and back, memory, and the predicted seconds.
 
         It allocates no memory and runs nothing. machine: another machine to plan for, as of `explain`.
@@ -133,10 +138,12 @@ class Differentiating:
             yield
 
 
-def _asked(trajectories: int | None, seeds: int | Sequence[int] | None) -> AskedTrajectories | None:
+def _asked(
+    trajectories: int | None, seeds: int | Sequence[int] | None
+) -> gradient_trajectories.AskedTrajectories | None:
     """Return the trajectories that are asked for, if any are; seeds alone are not used."""
     return None if trajectories is None else gradient_trajectories.AskedTrajectories(trajectories, seeds)
 
 
-def _sums(observables: PauliSum | Sequence[PauliSum]) -> Sequence[PauliSum]:
+def _sums(observables: sums.PauliSum | Sequence[sums.PauliSum]) -> Sequence[sums.PauliSum]:
     return (observables,) if isinstance(observables, sums.PauliSum) else observables
