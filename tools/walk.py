@@ -30,7 +30,8 @@ sys.path[:0] = [str(ROOT)]  # also when this file is run as a script
 from tools.packages import packages  # noqa: E402
 
 SOURCE = tuple(str(ROOT / folder) + "/" for folder in packages())
-LATER = "/qsim_ex/later.py"  # import statements in other words, which count for nothing either
+NO_ROOMS = ("/qsim_ex/later.py", "/circuit/kept.py")
+"""Import statements and `lru_cache` in other words, which count for nothing either."""
 
 SHOTS, ANGLE = 1000, 0.3
 
@@ -169,7 +170,7 @@ class Way:
 
     def _event(self, frame: FrameType, event: str, _: object) -> None:
         file = frame.f_code.co_filename
-        if event == "call" and file.startswith(SOURCE) and not file.endswith(LATER):
+        if event == "call" and file.startswith(SOURCE) and not file.endswith(NO_ROOMS):
             self.files[threading.get_ident()].append(str(Path(file).relative_to(ROOT)))
 
     def counted(self) -> dict[str, Any]:

@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from qsim_ex import thresholds
+from qsim_ex.circuit.kept import MOST
 from qsim_ex.circuit.ops import Instruction
 from qsim_ex.circuit.structure import Structure, structure_of
 
@@ -68,10 +69,6 @@ class Circuit:
     def num_gates(self) -> int:
         """The number of operations and permutations."""
         return self.structure.num_gates
-
-
-MOST = 200_000
-"""So many instructions are kept in all, of the circuits that were used last; one takes some 500 bytes."""
 
 
 class _Entry(NamedTuple):

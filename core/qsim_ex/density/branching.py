@@ -9,7 +9,6 @@ and stores stay as they are. The program of this circuit is divided as that of a
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import lru_cache
 from itertools import groupby
 from typing import NamedTuple
 
@@ -17,6 +16,7 @@ from qsim_ex import thresholds
 from qsim_ex.circuit.circuit import Circuit
 from qsim_ex.circuit.classical import Expression
 from qsim_ex.circuit.control import End, If, Marker, Record, Store
+from qsim_ex.circuit.kept import Kept
 from qsim_ex.circuit.ops import Conditional, Instruction, Measure, Op, Pattern, Save, mask_of
 from qsim_ex.circuit.structure import Structure, structure_of
 from qsim_ex.density.bit_wires import Wires
@@ -39,8 +39,7 @@ def in_blocks(circuit: Circuit) -> Circuit:
     return circuit if made is circuit.structure else Circuit.of_structure(made, circuit.operands)
 
 
-@thresholds.depends
-@lru_cache(maxsize=256)
+@Kept
 def _in_blocks(structure: Structure) -> Structure:
     made: list[Instruction] = []
     for condition, group in groupby(structure.instructions, _wide_condition):
@@ -66,7 +65,7 @@ def _wide_condition(instruction: Instruction) -> _WideCondition | None:
     return _WideCondition(*required) if required and len(required[0]) > thresholds.now.listed_bits else None
 
 
-@lru_cache(maxsize=256)
+@Kept
 def _doubled(structure: Structure, total: int, patterns: tuple[Pattern, ...]) -> Doubled:
     wires = structure.num_qubits
     asked = Asked(total, wires, 0, observed=False, sampled=False, dephased=False)

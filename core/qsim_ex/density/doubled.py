@@ -11,13 +11,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Any, NamedTuple, assert_never
 
 import numpy as np
 from numpy.typing import NDArray
 
 from qsim_ex.circuit.control import Else, End, If, Leave, Marker, NextRound, Once, Record, Store, While
+from qsim_ex.circuit.kept import Kept
 from qsim_ex.circuit.noise.readout import ReadoutError, ReadoutErrors, key_of
 from qsim_ex.circuit.ops import (
     ALWAYS,
@@ -126,7 +126,7 @@ class Asked(NamedTuple):
     dephased: bool
 
 
-@lru_cache(maxsize=256)
+@Kept
 def _doubled(structure: Structure, asked: Asked, patterns: tuple[Pattern, ...], errors: Any) -> Doubled:
     readout = []
     for clbits, data, measurement in errors:

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import lru_cache, update_wrapper
-from typing import Any, Generic, ParamSpec, TypeVar, cast
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
-from qsim_ex import thresholds
+from qsim_ex.circuit.kept import Kept
 from qsim_ex.circuit.ops import Unitary
 from qsim_ex.circuit.structure import Structure
 from qsim_ex.devices.base import Device, LoadsNumbers
@@ -27,48 +26,7 @@ Prepared = Sequence[tuple[Any, Iterable[Any]]]
 """For each device the prepared steps of a plan, and the numbers of each step."""
 
 
-_MANY, _FEW = 256, 4
-
-Arguments = ParamSpec("Arguments")
-Made = TypeVar("Made")
-
-
-class Kept(Generic[Arguments, Made]):
-    """A function that keeps its results; `size_of` says how many instructions its first argument has."""
-
-    __wrapped__: Callable[Arguments, Made]
-
-    def __init__(self, make: Callable[Arguments, Made], size_of: Callable[[Any], int]) -> None:
-        self._size_of = size_of
-        self._many = lru_cache(maxsize=_MANY)(make)
-        self._few = lru_cache(maxsize=_FEW)(make)
-        update_wrapper(self, make)
-        thresholds.depends(self)
-
-    def __call__(self, *given: Arguments.args, **named: Arguments.kwargs) -> Made:
-        """Return the result, made now or before."""
-        kept = self._few if self._size_of(given[0]) > thresholds.now.large_plan else self._many
-        return kept(*given, **named)  # type: ignore[arg-type]  # all arguments are hashable
-
-    def cache_info(self) -> Any:
-        """Return the counts of `functools.lru_cache`, of small circuits and large ones together."""
-        many, few = self._many.cache_info(), self._few.cache_info()
-        return many._replace(
-            hits=many.hits + few.hits, misses=many.misses + few.misses, currsize=many.currsize + few.currsize
-        )
-
-    def cache_clear(self) -> None:
-        """Forget all results."""
-        self._many.cache_clear()
-        self._few.cache_clear()
-
-
-def kept(size_of: Callable[[Any], int]) -> Callable[[Callable[Arguments, Made]], Kept[Arguments, Made]]:
-    """Return a decorator for functions whose results are kept; see `Kept`."""
-    return lambda make: Kept(make, size_of)
-
-
-@kept(size_of=lambda work: len(work.instructions))
+@Kept
 def plan_of(
     work: Structure,
     num_wires: int,
@@ -84,7 +42,7 @@ def plan_of(
     return plan
 
 
-@kept(size_of=lambda work: len(work.instructions))
+@Kept
 def ordered_plan_of(work: Structure, num_wires: int, shape: Shape, fresh: int) -> Plan:
     """Return a plan that begins and ends with each wire on its own index bit, for a state in one piece on a CPU.
 
@@ -96,7 +54,7 @@ def ordered_plan_of(work: Structure, num_wires: int, shape: Shape, fresh: int) -
     return min(plans, key=lambda plan: len(plan.steps))
 
 
-@kept(size_of=lambda program: len(program.levels) + len(program.levels[0].work))
+@Kept
 def plans_of(
     program: Program,
     num_wires: int,

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from qsim_ex.circuit.kept import Kept
 from qsim_ex.circuit.known_channels import factors
 from qsim_ex.circuit.ops import Entry, Op, Pattern, plain
 
@@ -242,7 +243,7 @@ def unlikely(program: Program, operands: Complex) -> float:
     return 1 - found
 
 
-@lru_cache(maxsize=256)
+@Kept
 def channels_of(program: Program) -> tuple[tuple[Choice, ...], tuple[int, ...]]:
     """Return the choices of a program that are among different matrices, and for every choice the number of its own."""
     known: dict[tuple[object, ...], int] = {}

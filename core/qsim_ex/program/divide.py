@@ -10,11 +10,11 @@ of control flow become nodes between blocks (`control_flow`).
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import lru_cache, reduce
+from functools import reduce
 from operator import or_
 from typing import TYPE_CHECKING, cast
 
-from qsim_ex import thresholds
+from qsim_ex.circuit.kept import Kept
 from qsim_ex.circuit.ops import Begin, Measure, Op, Permutation, Save
 from qsim_ex.circuit.structure import Structure
 from qsim_ex.later import later
@@ -30,8 +30,7 @@ else:
     basic_block = later("qsim_ex.program.basic_block")
 
 
-@thresholds.depends
-@lru_cache(maxsize=256)
+@Kept
 def program_of(
     structure: Structure,
     observed: bool = False,
@@ -79,6 +78,7 @@ def _gates_only(structure: Structure, touched: int) -> Program | None:
         measured=measured,
         has_measurement=end < len(instructions),
         touched=lambda: touched | _touched_by_gates(structure),
+        instructions=instructions,
     )
     program.__dict__.update(nodes=program.make_nodes(), segment_places=(0,))  # planning needs them at once
     return program
@@ -176,6 +176,7 @@ class _Divider:
             records=division.memory.records,
             history=division.memory.history,
             repeated=frozenset(() if flow is None else flow.repeated),
+            instructions=structure.instructions,
         )
         if not program.branches:  # planning needs them at once; trajectories may not need them at all
             program.__dict__["nodes"] = self._nodes()

@@ -190,7 +190,7 @@ class Program:
     saves: the saves, in order. memory: for the label of each save by classical memory, the column of every classical
         bit there; None for a bit that is 0.
     loops: whether branches go different ways through the nodes, and some of these more than once. repeated: the labels
-        of the saves in loops.
+        of the saves in loops. instructions: those of the circuit.
     records: label -> the width of what is recorded under it. history: the columns with the number of the last record.
     """
 
@@ -213,6 +213,7 @@ class Program:
     records: Mapping[str, int] = field(default_factory=dict)
     history: tuple[int, ...] = ()
     repeated: frozenset[str] = frozenset()
+    instructions: tuple[Instruction, ...] = ()
 
     @cached_property
     def nodes(self) -> tuple[Node, ...]:

@@ -7,12 +7,12 @@ below the last wire that is asked for changes none of them.
 
 from __future__ import annotations
 
-from functools import lru_cache
 from itertools import compress
 
 import numpy as np
 
 from qsim_ex import thresholds
+from qsim_ex.circuit.kept import Kept
 from qsim_ex.circuit.ops import Measure, Op, Permutation, Save, pattern
 from qsim_ex.circuit.saves import SAVE_KINDS
 from qsim_ex.circuit.structure import Structure, structure_of
@@ -22,8 +22,7 @@ _UNITS = sum(1 << entry for entry in pattern("01-jJwWvV"))
 """The mask of the entries of matrices that move basis states, with a phase."""
 
 
-@thresholds.depends
-@lru_cache(maxsize=256)
+@Kept
 def parted(structure: Structure) -> Structure:
     """Return a structure without what nothing sees where that leaves wires idle or in parts; else the structure itself.
 
@@ -33,8 +32,7 @@ def parted(structure: Structure) -> Structure:
     return structure if found is structure or found.is_one_part(observed=False) else found
 
 
-@thresholds.depends
-@lru_cache(maxsize=256)
+@Kept
 def seen(structure: Structure, *, whole: bool) -> Structure:
     """Return a structure without the gates at its end that nothing sees, if measurements and saves are all that asks.
 

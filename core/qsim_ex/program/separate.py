@@ -9,12 +9,12 @@ Nothing here depends on the numbers of a circuit, so circuits of one structure a
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cached_property, lru_cache
+from functools import cached_property
 from typing import cast
 
 import numpy as np
 
-from qsim_ex import thresholds
+from qsim_ex.circuit.kept import Kept
 from qsim_ex.circuit.ops import Begin, Instruction, wires_of
 from qsim_ex.circuit.structure import Structure, structure_of
 from qsim_ex.program.divide import levels_of
@@ -28,8 +28,7 @@ from qsim_ex.program.separation import How, SeparatePart, Separation
 from qsim_ex.program.simplified import Placed, Simplifier
 
 
-@thresholds.depends
-@lru_cache(maxsize=256)
+@Kept
 def separation_of(
     structure: Structure, observed: bool = False, groups: Groups = (), how: How = "apart"
 ) -> Separation | None:

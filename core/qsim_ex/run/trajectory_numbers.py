@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from qsim_ex import thresholds
+from qsim_ex.circuit.kept import Kept
 from qsim_ex.circuit.noise.readout import ReadoutErrors, matrix_of
 from qsim_ex.circuit.parameters.bindings import Operands
 from qsim_ex.kernels.cpu.trajectories import TrajectoryTables
@@ -158,7 +159,7 @@ def _read(row: Floats) -> _Packed:
     return _Packed((count, 0, 0, 0, 0, 1, 1, 0, 0, 0), np.zeros(0, dtype=np.complex128), floats)
 
 
-@lru_cache(maxsize=256)
+@Kept
 def _streams(program: Program) -> NDArray[np.int64]:
     """Return the stream of random numbers of each choice."""
     return np.array([choice.stream for choice in program.choices], dtype=np.int64)

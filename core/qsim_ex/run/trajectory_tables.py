@@ -8,12 +8,12 @@ alone. The columns of all tables are those of `core/native/kernels/trajectories/
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import assert_never
 
 import numpy as np
 from numpy.typing import NDArray
 
+from qsim_ex.circuit.kept import Kept
 from qsim_ex.circuit.ops import ALWAYS, Initialize, Op, Permutation
 from qsim_ex.program.choices import Choice, Conditioned, Reading, channels_of
 from qsim_ex.program.program import Program, Work
@@ -49,7 +49,7 @@ class StepTable:
     columns: int
 
 
-@lru_cache(maxsize=256)
+@Kept
 def steps_of(program: Program, diagonal: tuple[bool, ...], num_operands: int) -> StepTable:
     """Return the steps of a program.
 

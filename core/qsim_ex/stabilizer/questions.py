@@ -7,6 +7,7 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
+from qsim_ex.circuit.kept import Kept
 from qsim_ex.circuit.ops import Begin, Initialize, Measure, Op, Permutation, Save, SetState
 from qsim_ex.circuit.structure import Structure
 from qsim_ex.program.division import moved_to_the_end
@@ -23,7 +24,7 @@ def at_the_end(structure: Structure) -> dict[int, int]:
     return {place: mask for place, mask in enumerate(masks) if instructions[place].written_bits and mask}
 
 
-@lru_cache(maxsize=256)
+@Kept
 def is_random(structure: Structure) -> bool:
     """Return whether something is random before the measurements at the end."""
     if structure.kinds <= {Op, Permutation, Initialize, SetState, Measure, Save, Begin}:

@@ -42,7 +42,7 @@ else:
 
 _ALIGNMENT = 64  # bytes: one cache line, one vector of AVX-512
 
-_KEPT, _KEPT_BYTES = 256, 256 << 20
+_KEPT, _KEPT_BYTES = 1 << 11, 256 << 20
 """The most plans whose encoded sweeps a device remembers, and their bytes; the last one is always kept."""
 
 

@@ -9,7 +9,6 @@ they have in `run.traversal`, and choices are made in the same order: a seed giv
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import lru_cache
 from time import perf_counter
 from typing import Any, NamedTuple, cast
 
@@ -17,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from qsim_ex import thresholds
+from qsim_ex.circuit.kept import Kept
 from qsim_ex.circuit.ops import Op
 from qsim_ex.circuit.parameters.bindings import Operands
 from qsim_ex.deployment.assignment import Assignment
@@ -69,8 +69,7 @@ def suits(program: Program, device: object, deployment: Deployment, options: Opt
     )
 
 
-@thresholds.depends
-@lru_cache(maxsize=256)
+@Kept
 def _pays(program: Program, num_wires: int) -> bool:
     """Return whether a program on so many wires is faster here than with plans, and can be run here."""
     work = [piece for level in program.levels for piece in level.work]
