@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
 import sys
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -31,3 +35,12 @@ def test_a_module_that_is_missing_is_told_by_its_first_use() -> None:
         _ = later("loaded_never").number
     with pytest.raises(AttributeError, match="sixth"):
         _ = later("math").sixth
+
+
+@pytest.mark.parametrize("copied", [copy.copy, copy.deepcopy, lambda one: pickle.loads(pickle.dumps(one))])
+@pytest.mark.parametrize("used", [False, True])
+def test_what_stands_for_a_module_can_be_copied(copied: Callable[[Any], Any], used: bool) -> None:
+    """A copy, and what comes out of a pickle, stands for the same module, whether that was loaded before or not."""
+    module = later("math")
+    assert not used or module.pi
+    assert copied(module).pi == copied({"module": module})["module"].pi == module.pi

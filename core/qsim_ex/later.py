@@ -33,6 +33,9 @@ class _Later:
             self._module = import_module(self._name)
         return getattr(self._module, name)
 
+    def __reduce__(self) -> tuple[object, ...]:  # for copies and pickles, which modules have none of
+        return later, (self._name,)
+
     def __repr__(self) -> str:
         return f"<{self._name}, {'not loaded yet' if self._module is None else 'loaded'}>"
 
