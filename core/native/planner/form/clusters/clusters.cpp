@@ -276,8 +276,7 @@ void Clusters::cut(std::size_t cluster, Mask ahead) {
     std::size_t done = own.pieces.size(), alone = 0;
     if (passes[pass_ - 1].looks_for == Pass::controlled && !is_tired()) done = alone = put_controlled(own, made_, work_);
     if (passes[pass_ - 1].looks_for == Pass::blocks) {
-        if (const std::size_t put = put_block(own, passes[pass_ - 1].wires, ends(own.wires), made_, work_))
-            done = alone = put;
+        if (const std::size_t put = put_block(own, passes[pass_ - 1].wires, made_, work_)) done = alone = put;
         else if (passes[pass_ - 1].looks_ahead() && static_cast<Int>(done) < thresholds.block_pieces)
             done = put_last(own.pieces, ahead);
     }
@@ -303,12 +302,6 @@ void Clusters::cut(std::size_t cluster, Mask ahead) {
     is_rest_ = true;
     for (std::size_t k = done; k < own.pieces.size(); ++k) add(std::move(own.pieces[k]));
     is_rest_ = false;
-}
-
-// Whether no piece that comes is on some wires alone.
-bool Clusters::ends(Mask wires) const {
-    return std::none_of(given_.all.begin() + static_cast<std::ptrdiff_t>(next_), given_.all.end(),
-                        [&](const Piece& one) { return one.joins() && !(one.wires & ~wires); });
 }
 
 void Clusters::put(Piece piece) { made_.put(std::move(piece), pass_ == passes.size()); }

@@ -39,7 +39,6 @@ class Clusters {
     void put(Piece piece);
     Piece behind_turns(Piece piece);
     bool is_tired() const;
-    bool ends(Mask wires) const;
 
     const Form& form_;
     Int within_;

@@ -30,20 +30,9 @@ struct Block {
     std::size_t number = 0, zeros = 0;
     std::vector<Complex> entries{};
     Turns around{};
-};
 
-// Of the blocks that have most zeros, those of most pieces and of fewest.
-struct BestBlocks {
-    Block most{}, fewest{};
-
-    bool takes(std::size_t zeros, std::size_t number) const {
-        return !most.number || zeros > most.zeros ||
-               (zeros == most.zeros && (number > most.number || number < fewest.number));
-    }
-    void take(Block&& own) {
-        const bool is_better = !most.number || own.zeros > most.zeros;
-        if (is_better || own.number < fewest.number) fewest = own;
-        if (is_better || own.number > most.number) most = std::move(own);
+    bool is_worse_than(const Block& other) const {
+        return !number || zeros < other.zeros || (zeros == other.zeros && number < other.number);
     }
 };
 
@@ -62,14 +51,14 @@ class Product {
         return out;
     }
     std::vector<Complex> dense() const { return made_.dense(); }
-    // Takes a block of so many pieces, if it is one of the best.
-    void look(const std::vector<Piece>& pieces, std::size_t number, BestBlocks& best) const {
+    // Takes a block of so many pieces, if it is the best: of those that have most zeros, that of most pieces.
+    void look(const std::vector<Piece>& pieces, std::size_t number, Block& best) const {
         Block own{{}, number, 0, made_.dense(), {}};
         own.around = take_turns(own.entries, made_.wires());
         for (const Complex& one : own.entries) own.zeros += size_of(one) < rounding;
-        if (!best.takes(own.zeros, number)) return;
+        if (!best.is_worse_than(own)) return;
         own.pieces = pieces;
-        best.take(std::move(own));
+        best = std::move(own);
     }
 
   private:
@@ -98,7 +87,7 @@ Sides put_off(const std::vector<Piece>& pieces, Mask side) {
 }
 
 // Looks at what is left of a cluster without pieces at the end on one side, on the other, or both.
-void look_at_sides(const Cluster& of, Mask side, std::size_t least, std::size_t& work, BestBlocks& best) {
+void look_at_sides(const Cluster& of, Mask side, std::size_t least, std::size_t& work, Block& best) {
     const auto [first, behind] = put_off(of.pieces, side);
     if (behind[0].empty() && behind[1].empty()) return;
     Product outer(of.wires, work);
@@ -221,7 +210,7 @@ std::size_t in_pairs(const Cluster& of, std::size_t& work) {
 
 }  // namespace
 
-std::size_t put_block(Cluster& of, int wires, bool ends, Pieces& to, std::size_t& work) {
+std::size_t put_block(Cluster& of, int wires, Pieces& to, std::size_t& work) {
     if (count(of.wires) < wires) return 0;
     const bool is_wide = wires > 3;
     const auto of_three = static_cast<std::size_t>(thresholds.pieces_of_three);
@@ -244,13 +233,11 @@ std::size_t put_block(Cluster& of, int wires, bool ends, Pieces& to, std::size_t
     const bool reads = is_short && count(mixed) == 3 && in_cx(of.pieces, of.pieces.size(), mixed) >= of_three;
     if (is_short && !reads && !may_be_sparse) return 0;
     if (count(mixed) < (is_wide ? 2 : 3)) return 0;
-    BestBlocks blocks;
+    Block best;
     const std::size_t number = of.pieces.size(), size = std::size_t{1} << 2 * wires;
-    whole.look(of.pieces, of.pieces.size(), blocks);
+    whole.look(of.pieces, of.pieces.size(), best);
     for (Mask side = of.wires & (of.wires - 1); side; side = (side - 1) & of.wires)
-        if (!(side & -of.wires & of.wires)) look_at_sides(of, side, least, work, blocks);
-    const bool leaves = !ends && blocks.most.number >= blocks.fewest.number + of_three;
-    Block& best = leaves ? blocks.fewest : blocks.most;
+        if (!(side & -of.wires & of.wires)) look_at_sides(of, side, least, work, best);
     // One that mixes two wires is a matrix of these that others select, which is found later.
     const bool is_sparse = may_be_sparse && count(mixed) > 2 && size - best.zeros <= of_sparse;
     if (is_short && !is_sparse && !(reads && 2 * best.zeros == size)) return 0;

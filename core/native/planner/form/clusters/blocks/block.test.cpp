@@ -36,7 +36,7 @@ std::size_t filled(const std::vector<Complex>& of) {
 std::size_t put_all(Pieces& given, Mask wires, Pieces& made) {
     Cluster cluster{wires, given.all};
     std::size_t work = 0;
-    const std::size_t put = put_block(cluster, count(wires), true, made, work);
+    const std::size_t put = put_block(cluster, count(wires), made, work);
     for (std::size_t k = put; k < cluster.pieces.size(); ++k) made.put(cluster.pieces[k], false);
     each(wires, [&](int wire) { turn(made, wire, given.carried(wire)); });
     made.phase += given.phase;

@@ -129,7 +129,7 @@ TEST_CASE("a block between matrices of two wires is put without those behind it,
         Cluster cluster{0b1111, given.all};
         Pieces made(wires, false);
         std::size_t work = 0;
-        const std::size_t put = put_block(cluster, wires, true, made, work);
+        const std::size_t put = put_block(cluster, wires, made, work);
         REQUIRE(put == given.all.size());
         const auto is_block = [](const Piece& one) { return one.kind == Piece::block; };
         REQUIRE(std::count_if(made.all.begin(), made.all.end(), is_block) == 1);
