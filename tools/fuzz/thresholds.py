@@ -42,6 +42,8 @@ DRAWN: Mapping[str, tuple[int, ...]] = {
     "looks_parts": (0, 1 << 20),
     "left_percent": (0, 100),
     "block_pieces": (2, 8),
+    "sparse_pieces": (0, 2, 6),
+    "sparse_entries": (0, 20, 256),
     "pieces_of_three": (2, 5),
     "pieces_of_phase": (2, 12),
     "selected_turns": (2, 4),

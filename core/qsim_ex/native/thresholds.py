@@ -103,7 +103,8 @@ class Native(Table):
     left_percent: how many percent of the pieces that were read a look may leave so that another one follows.
     block_pieces: the fewest gates on two wires, as a transpiler writes them, of a matrix on four wires; of one without
         zeros those one behind the other on three wires count at most as pieces_of_three, since fewer are no dearer as
-        matrices on three. pieces_of_three: of one on three wires; fewer are no dearer one by one.
+        matrices on three. sparse_pieces: of one of sparse_entries at most that are not zero.
+    pieces_of_three: of one on three wires; fewer are no dearer one by one.
         pieces_of_phase: of a cluster that is looked at as one phase under many controls.
     selected_turns: the fewest turns of a wire between gates that read others, so that these select its matrix.
     phase_pairs: the most CZ for each parity that stay as they are; more phases side by side are those of parities, of
@@ -175,6 +176,8 @@ class Native(Table):
     looks_parts: int = 4
     left_percent: int = 70
     block_pieces: int = 40
+    sparse_pieces: int = 24
+    sparse_entries: int = 40
     pieces_of_three: int = 12
     pieces_of_phase: int = 40
     selected_turns: int = 8

@@ -19,9 +19,6 @@ constexpr double rounding = 1e-12;
 constexpr std::size_t most_of_both = 8;     // pieces at the end of a block on each side of its wires, if on both
 // Entries of a matrix on four wires: as many as take as long as one of two wires, and the most between such matrices.
 constexpr std::size_t of_half = 64, most_between_halves = 192;
-// The most entries of a matrix on four wires that fewer gates on two wires are enough for, and the fewest such gates: as a
-// transpiler writes them, and where those one behind the other on the same two wires are as few as they can be.
-constexpr std::size_t of_sparse = 40, pieces_of_sparse = 24, pairs_of_sparse = 18;
 constexpr double phases = 4;                // how many pieces make one phase where that is better than a block
 
 // A block that the first pieces of a cluster are.
@@ -216,10 +213,13 @@ std::size_t put_block(Cluster& of, int wires, Pieces& to, std::size_t& work) {
     const auto of_three = static_cast<std::size_t>(thresholds.pieces_of_three);
     const std::size_t all = in_cx(of.pieces, of.pieces.size(), of.wires);
     const bool is_short = is_wide && all < thresholds.block_pieces;
-    const bool may_be_sparse = is_short && all >= pieces_of_sparse && in_pairs(of, work) >= pairs_of_sparse;
-    const std::size_t least = may_be_sparse          ? pieces_of_sparse
-                              : is_wide && !is_short ? static_cast<std::size_t>(thresholds.block_pieces)
-                                                     : of_three;
+    // Three quarters of the pieces, where those one behind the other on the same two wires are as few as they can be.
+    const bool may_be_sparse =
+        is_short && all >= thresholds.sparse_pieces && 4 * in_pairs(of, work) / 3 >= thresholds.sparse_pieces;
+    const Int given = may_be_sparse          ? thresholds.sparse_pieces
+                      : is_wide && !is_short ? thresholds.block_pieces
+                                             : thresholds.pieces_of_three;
+    const auto least = static_cast<std::size_t>(std::max<Int>(1, given));
     if ((is_short && !may_be_sparse ? most_beside_one(of) : all) < least) return 0;
     if (!is_wide && in_pairs(of, work) < least) return 0;
     if (is_wide && num_on_three(of.pieces.begin(), of.pieces.end()) + num_on_three(of.pieces.rbegin(), of.pieces.rend()) >=
@@ -239,7 +239,7 @@ std::size_t put_block(Cluster& of, int wires, Pieces& to, std::size_t& work) {
     for (Mask side = of.wires & (of.wires - 1); side; side = (side - 1) & of.wires)
         if (!(side & -of.wires & of.wires)) look_at_sides(of, side, least, work, best);
     // One that mixes two wires is a matrix of these that others select, which is found later.
-    const bool is_sparse = may_be_sparse && count(mixed) > 2 && size - best.zeros <= of_sparse;
+    const bool is_sparse = may_be_sparse && count(mixed) > 2 && size - best.zeros <= thresholds.sparse_entries;
     if (is_short && !is_sparse && !(reads && 2 * best.zeros == size)) return 0;
     const std::size_t filled = std::min(most_between_halves, size - best.zeros);
     if (is_wide && !is_short && filled > of_half && put_between_halves(of, whole.dense(), filled, to)) return number;
