@@ -102,8 +102,10 @@ bool Clusters::advance() {
     }
     if (pass_ == passes.size()) return false;
     if (passes[pass_].least < many && !worthwhile()) pass_ = std::max(pass_, passes.size() - 2);
-    if (++pass_ == passes.size() - 1)
+    if (++pass_ == passes.size() - 1) {
         made_ = with_selected(without_controls(std::move(made_), looks_.on_zeros(), paired_), paired_);
+        made_ = without_repeated(std::move(made_), work_at_first + work_around * read_, work_, parts_);
+    }
     if (pass_ == passes.size()) {
         if (looks_.end(made_, read_, !took_more_than(thresholds.looks_parts))) pass_ = 1;
         else made_ = looks_.result();

@@ -50,8 +50,16 @@ class Sandwiches {
             any = any || closed;
             failed = any ? 0 : failed + 1;
             if (!any) continue;
-            for (const Index one : own.of) taken_[one] = k, out += given_.all[one].parts;
-            found_.emplace_back(k, std::move(own.core));
+            out += taken(std::move(own));
+        }
+        return out;
+    }
+    // The same of phases that come again behind what is around them.
+    std::size_t run_repeated() {
+        std::size_t out = 0;
+        for (Index k = 0; k < given_.all.size() && work_ < within_ + for_found * out; ++k) {
+            if (!is_center(k)) continue;
+            if (Sandwich own = around(k); repeat(own)) out += taken(std::move(own));
         }
         return out;
     }
@@ -77,6 +85,13 @@ class Sandwiches {
   private:
     static constexpr Index no = ~Index{0};
 
+    // Keeps what a sandwich has become; returns how much of what was read it is.
+    std::size_t taken(Sandwich&& own) {
+        std::size_t out = 0;
+        for (const Index one : own.of) taken_[one] = own.of[0], out += given_.all[one].parts;
+        found_.emplace_back(own.of[0], std::move(own.core));
+        return out;
+    }
     bool is_center(Index piece) const {
         return given_.all[piece].kind == Piece::where && count(given_.all[piece].wires) > 2 && taken_[piece] == no;
     }
@@ -218,6 +233,28 @@ class Sandwiches {
         if (layers) own = std::move(more);
         return layers > 0;
     }
+    // Two reflections, each under conditions of its own, one behind the other twice are a turn under the conditions of both,
+    // by twice the angle between them: so what stands before and behind a phase may be followed by that phase again.
+    bool repeat(Sandwich& own) {
+        if (own.of.size() > 1) return false;
+        bool done = false;
+        each(own.core.wires, [&](int along) {
+            Sandwich more = own;
+            if (done || !widen(more, along)) return;
+            const auto& line = on_wire_[static_cast<std::size_t>(along)];
+            const std::size_t end = more.on_wire[static_cast<std::size_t>(along)][1];
+            if (end == line.size() || !is_center(line[end]) || given_.all[line[end]].wires != own.core.wires) return;
+            const Piece& again = given_.all[line[end]];
+            bool is_next = true;
+            each(own.core.wires, [&](int wire) {
+                const bool may = !(more.passed[1] >> wire & 1) || is_identity(again.turn_of(wire));
+                is_next = is_next && may && place(line[end], wire) == more.on_wire[static_cast<std::size_t>(wire)][1]++;
+            });
+            more.core.pieces.push_back(again), more.of.push_back(line[end]);
+            if (is_next && take(more)) own = std::move(more), done = true;
+        });
+        return done;
+    }
     // Two conditions that are computed on one wire, one behind the other, share what both begin and end with, which a
     // transpiler leaves out: of a relative-phase Toffoli that undoes the first one its last piece is missing. So the piece
     // before two layers may act once more behind them, and is undone before that.
@@ -302,6 +339,13 @@ Pieces without_computing(Pieces given, std::size_t within, std::size_t& work, st
         given = sandwiches.result();
     }
     return given;
+}
+
+Pieces without_repeated(Pieces given, std::size_t within, std::size_t& work, std::size_t& found) {
+    Sandwiches sandwiches(given, work + within, work);
+    const std::size_t now = sandwiches.run_repeated();
+    found += now;
+    return now ? sandwiches.result() : given;
 }
 
 }  // namespace qx::form

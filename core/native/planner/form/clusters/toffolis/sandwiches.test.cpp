@@ -111,6 +111,32 @@ TEST_CASE("a sign of three wires, one of which two others flip, is two signs") {
     CHECK(on == std::vector<Mask>{0b00111, 0b11011});
 }
 
+TEST_CASE("two reflections under conditions, twice one behind the other, are a turn under the conditions of both") {
+    for (unsigned seed = 0; seed < 100; ++seed) {
+        Drawn drawn(seed, wires);
+        Pieces given(wires, false);
+        const Matrix2 axis = drawn_turn(drawn);
+        const Mask values = drawn.below(64);
+        const auto reflect = [&](Mask conditions, const Matrix2& about) {
+            turn(given, 2, about);
+            put(given, unit(2) | conditions, values, half);
+            turn(given, 2, adjoint(about));
+        };
+        turn(given, 2, drawn_turn(drawn));
+        const std::uint64_t between = drawn.below(8);  // a phase stands there, which may pass one of them
+        for (std::uint64_t k = 0; k < 4; ++k) {
+            if (k % 2) reflect(0b011000, axis);
+            else reflect(0b000011, identity2);
+            if (k == between) put(given, 0b100100, ~Mask{0}, 0.3);
+        }
+        for (int wire = 0; wire < wires; ++wire) turn(given, wire, drawn_turn(drawn));
+        const Rewritten found = rewritten(drawn, given, without_repeated);
+        if (between < 4) continue;
+        REQUIRE(found.made.all.size() == 2);  // a phase of the conditions, too
+        CHECK((found.made.all[0].wires | found.made.all[1].wires) == 0b011111);
+    }
+}
+
 TEST_CASE("a condition is undone where the piece that it shares with the next one is left out") {
     const double c = std::cos(half / 8), sine = std::sin(half / 8);
     std::size_t whole = 0;
