@@ -21,6 +21,8 @@ class AxisPieces {
     std::vector<Item> all;
     double phase;
     std::size_t nothing;
+    // Whether others have taken the place of a piece.
+    bool is_gone(std::size_t number) const { return !all[number].wires(); }
     std::size_t num_wires() const { return behind_.size(); }
     // Lets a turn of a wire act before some pieces and all behind them, from one of all on.
     void turn(int wire, const Matrix2& by, std::size_t from);
