@@ -56,6 +56,8 @@ def digest(folder: Path = SOURCES) -> str:
 def _library() -> ctypes.CDLL:
     """Return the library; raises `MissingPackage` if it is absent or was built from other sources."""
     if not FILE.exists():
+        for archive in filter(Path.is_file, FILE.parents):
+            raise MissingPackage(f"qsim-ex cannot run from an archive, got {archive}; run: pip install {archive}.")
         raise MissingPackage(f"the compiled part of qsim-ex is missing (expected {FILE}); {_BUILD}.")
     library = ctypes.CDLL(str(FILE))
     library.qx_digest.restype = ctypes.c_char_p
