@@ -9,7 +9,7 @@ import time
 import pytest
 
 from qsim_ex.errors import Cancelled
-from qsim_ex.native.library import THREADS, cancelled_by, check_cancelled
+from qsim_ex.native.library import cancelled_by, check_cancelled
 from qsim_ex.run.beside import SideThreads
 
 PATIENCE = 60
@@ -25,14 +25,6 @@ def test_results_are_those_of_the_work(threads: int) -> None:
         late = beside.begin(lambda: two.result() + 1, now=False)
         assert (late.result(), two.result(), one.result()) == (3, 2, 1)
     assert sys.getswitchinterval() == usual
-
-
-def test_native_code_may_use_as_many_threads_in_each_piece() -> None:
-    """Native code is told how many threads there are, in the caller's pieces and in others, until all is over."""
-    with SideThreads(5) as beside:
-        elsewhere, here = beside.begin(THREADS.get), beside.begin(THREADS.get, now=False)
-        assert (elsewhere.result(), here.result()) == (5, 5)
-    assert THREADS.get() == 1
 
 
 @pytest.mark.parametrize("threads", [1, 4])

@@ -60,7 +60,6 @@ DRAWN: Mapping[str, tuple[int, ...]] = {
     "act_entries": (4, 40),
     "all_entries": (0, 1),
     "part_entries": (0, 5, 30),
-    "tried_together": (0, 2),
     "conditions_of_turns": (0, 1, 2),
     "written_products": (0, 1, 4),
     "phase_products": (0, 3),

@@ -74,7 +74,7 @@ class Threshold {
     row(clustered_entries) row(looks) row(looks_parts) row(left_percent) row(block_pieces) row(sparse_pieces) row(sparse_entries) row(pieces_of_three) row(pieces_of_phase) \
     row(selected_turns) row(phase_pairs) row(pieces_ahead) row(pieces_behind) row(many_pieces) row(evaluated_entries) row(again_entries) \
     row(first_entries) row(piece_entries) row(look_entries) row(short_pieces) row(act_entries) row(all_entries) row(part_entries) \
-    row(tried_together) row(conditions_of_turns) row(written_products) row(phase_products)
+    row(conditions_of_turns) row(written_products) row(phase_products)
 // clang-format on
 
 struct Thresholds {

@@ -209,10 +209,6 @@ def cancelled_by(cancel: threading.Event | None) -> Iterator[None]:
         CANCEL.reset(token)
 
 
-THREADS: ContextVar[int] = ContextVar("threads", default=1)
-"""How many threads of native code may plan; see `qsim_ex.run.beside`."""
-
-
 def check_cancelled() -> None:
     """Raise `Cancelled` if the event of `cancelled_by` is set."""
     cancel = CANCEL.get()

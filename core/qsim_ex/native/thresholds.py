@@ -120,7 +120,6 @@ class Native(Table):
         how many pieces it is looked at again though it may be half as many steps as it was.
     act_entries: for one piece; all_entries: for each piece, for what all is; part_entries: for a sum, or a number of
         products, that may be left.
-    tried_together: how many pieces are tried before it is settled anew what the next ones may take.
     conditions_of_turns: the most conditions under which turns of a wire wait, 5 or fewer. written_products: the most
         products of what is written; phase_products: of which a phase of a function is made.
     """
@@ -195,7 +194,6 @@ class Native(Table):
     act_entries: int = 4096
     all_entries: int = 8
     part_entries: int = 300
-    tried_together: int = 32
     conditions_of_turns: int = 5
     written_products: int = 48
     phase_products: int = 64

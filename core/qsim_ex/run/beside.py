@@ -13,7 +13,7 @@ from typing import Any, Generic, Self, TypeVar
 
 from qsim_ex.kernels.cpu.pool import executor
 from qsim_ex.kernels.patience import PATIENCE
-from qsim_ex.native.library import THREADS, cancelled_by, check_cancelled
+from qsim_ex.native.library import cancelled_by, check_cancelled
 
 Made = TypeVar("Made")
 
@@ -80,13 +80,12 @@ class Begun(Generic[Made]):
 class SideThreads:
     """Begins pieces of work beside the caller's; at its end what is not done is dropped.
 
-    threads: how many threads may work, the caller's included, and as many of native code in each piece; with 1 all work
-    is done where it is asked for.
+    threads: how many threads may work, the caller's included; with 1 all work is done where it is asked for.
     """
 
     def __init__(self, threads: int) -> None:
         self._several = threads > 1
-        self._threads, self._free = threads, threads - 1
+        self._free = threads - 1
         self._begun: list[Begun[object]] = []
 
     def begin(self, work: Callable[[], Made], *, now: bool = True) -> Begun[Made]:
@@ -109,7 +108,6 @@ class SideThreads:
             executor().submit(copy_context().run, _in_turns, pieces)
 
     def __enter__(self) -> Self:
-        self._before = THREADS.set(self._threads)
         if self._several:
             PATIENCE.begin()
         return self
@@ -117,7 +115,6 @@ class SideThreads:
     def __exit__(self, *_: object) -> None:
         for one in self._begun:
             one.drop()
-        THREADS.reset(self._before)
         if self._several:
             PATIENCE.end()
 

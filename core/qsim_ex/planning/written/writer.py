@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from qsim_ex.circuit.structure import Structure
-from qsim_ex.native.library import THREADS, address, function
+from qsim_ex.native.library import address, function
 from qsim_ex.planning.form import FormInMaking
 from qsim_ex.planning.planner import worked
 from qsim_ex.planning.written.numbers import Combinations, WrittenNumbers
@@ -68,9 +68,7 @@ class Writer:
         self.made: FormInMaking | None = made
         self._lock, self._state = Lock(), cast("int | None", None)
         turns = -1.0 if between is None or between._state is None else between._turns
-        self.handle = function("writer_begin")(
-            made.handle, microseconds, manner, within, THREADS.get(), CX_RATIO, turns
-        )
+        self.handle = function("writer_begin")(made.handle, microseconds, manner, within, CX_RATIO, turns)
 
     def run(self) -> bool:
         """Write to the end, if that is not done yet; return whether the frame does not change too often."""

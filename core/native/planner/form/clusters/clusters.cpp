@@ -58,8 +58,8 @@ constexpr std::size_t patience = 24;         // clusters without phases before o
 
 }  // namespace
 
-Clusters::Clusters(const Form& form, Int within, Int threads)
-    : form_(form), within_(within), threads_(threads), given_(form.tableau().wires(), form.on_zeros()),
+Clusters::Clusters(const Form& form, Int within)
+    : form_(form), within_(within), given_(form.tableau().wires(), form.on_zeros()),
       made_(form.tableau().wires(), form.on_zeros()), as_read_(made_), looks_(form.tableau().wires(), form.on_zeros()) {
     made_.phase = form.read_phase.value;
 }
@@ -97,8 +97,7 @@ bool Clusters::advance() {
         made_ = with_windows(std::move(made_), work_at_first + work_in_windows * read_, work_, parts_);
     if (pass_ == last_of_many) {
         const Int entries = looks_.any() ? thresholds.again_entries : thresholds.evaluated_entries;
-        made_ = evaluated(std::move(made_), looks_.on_zeros(), static_cast<std::size_t>(entries) * read_, work_, parts_,
-                          threads_);
+        made_ = evaluated(std::move(made_), looks_.on_zeros(), static_cast<std::size_t>(entries) * read_, work_, parts_);
         made_ = without_computing(std::move(made_), work_at_first + work_around * read_, work_, parts_);
     }
     if (pass_ == passes.size()) return false;

@@ -15,9 +15,8 @@ namespace qx::form {
 
 class Clusters {
   public:
-    // A form, which stays where it is. within: the microseconds of a run, which allow so much work; -1: any. threads: how
-    // many may look.
-    Clusters(const Form& form, Int within, Int threads);
+    // A form, which stays where it is. within: the microseconds of a run, which allow so much work; -1: any.
+    Clusters(const Form& form, Int within);
 
     // Does a bounded amount of work; returns whether there is more.
     bool advance();
@@ -42,7 +41,7 @@ class Clusters {
     bool is_tired() const;
 
     const Form& form_;
-    Int within_, threads_;
+    Int within_;
     bool gave_up_ = false, is_rest_ = false;  // rest: whether what is added is left of a cluster
     Pieces given_, made_;  // by the pass before, and by this one
     Pieces as_read_;  // in the order in which others are found where there are no blocks on four wires

@@ -138,7 +138,7 @@ Writer::State Writer::clusters() {
     if (are_few && !beside_) {
         if (within_ >= 0 || static_cast<Int>(found.all.size()) >= form_.joins()) return State::given_up;
         if (between_ < 0) {
-            beside_ = std::make_unique<Writer>(form_, microseconds_, Manner::between, within_, 1, cx_ratio_, between_);
+            beside_ = std::make_unique<Writer>(form_, microseconds_, Manner::between, within_, cx_ratio_, between_);
             return State::busy;
         }
     }

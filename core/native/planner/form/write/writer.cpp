@@ -54,11 +54,11 @@ int Writer::act(const Gate& gate, StabilizerState& on) const {
     return out;
 }
 
-Writer::Writer(const Form& form, Int microseconds, Manner manner, Int within, Int threads, double cx_ratio, double between)
+Writer::Writer(const Form& form, Int microseconds, Manner manner, Int within, double cx_ratio, double between)
     : phase(form.phase), form_(form), sums_(form.sums()), cx_ratio_(cx_ratio), between_(between),
       microseconds_(microseconds), within_(within), manner_(manner) {
     if (manner == Manner::clusters) {
-        clusters_ = std::make_unique<Clusters>(form, within, threads);
+        clusters_ = std::make_unique<Clusters>(form, within);
         phase = form.read_phase;
         return;
     }
@@ -190,11 +190,11 @@ void Writer::finish() {
 // --- what Python calls; planning/form.py says what the integers mean -------------------------------------------------
 
 // Returns a writer of a form that is done, which has no blocks. All others are as `Writer` takes them.
-QX_EXPORT(writer_begin, (qx::Int form, qx::Int microseconds, qx::Int manner, qx::Int within, qx::Int threads,
-                         double cx_ratio, double between)) {
+QX_EXPORT(writer_begin,
+          (qx::Int form, qx::Int microseconds, qx::Int manner, qx::Int within, double cx_ratio, double between)) {
     return qx::Owned<qx::form::Writer>::make([&] {
         return new qx::form::Writer(qx::Owned<qx::form::Form>::at(form), microseconds, qx::form::Manner{manner}, within,
-                                    threads, cx_ratio, between);
+                                    cx_ratio, between);
     });
 }
 

@@ -62,9 +62,9 @@ class Writer {
   public:
     // A form without blocks, which stays where it is, of which there may be no more than what was read, for clusters.
     // microseconds: how long a run of the circuit takes; where the frame changes so often that there is little of that for
-    // each change, it gives up. threads: how many may look for clusters. cx_ratio: that of shapes, from which on plans in a
-    // CNOT frame are tried. between: the `turns` of what stands between gates, below 0 if nobody knows them.
-    Writer(const Form& form, Int microseconds, Manner manner, Int within, Int threads, double cx_ratio, double between);
+    // each change, it gives up. cx_ratio: that of shapes, from which on plans in a CNOT frame are tried. between: the
+    // `turns` of what stands between gates, below 0 if nobody knows them.
+    Writer(const Form& form, Int microseconds, Manner manner, Int within, double cx_ratio, double between);
 
     enum class State { busy, done, given_up };
 

@@ -3,10 +3,8 @@
 #include "planner/form/clusters/bits/evaluated.hpp"
 
 #include <algorithm>
-#include <atomic>
 #include <utility>
 
-#include "base/pool.hpp"
 #include "planner/form/clusters/bits/scan.hpp"
 #include "planner/form/clusters/order/piece_order.hpp"
 #include "thresholds/table.hpp"
@@ -20,12 +18,11 @@ constexpr double much = 4;             // so many pieces have to make one at fir
 constexpr std::size_t runs = 2;        // so often, as what was found may be part of others
 // Of all work: what is counted as in vain from one piece on, and what has been in all where less is tried.
 constexpr std::size_t part_for_one = 256, part_in_vain = 3;
-constexpr std::size_t for_thread = 2;  // pieces that are tried at once
 
 class Evaluated {
   public:
-    Evaluated(const Pieces& given, bool zeros, std::size_t within, std::size_t& work, Int threads)
-        : given_(joined(given)), within_(within), work_(work), threads_(threads), returns_(those_that_return(given_)),
+    Evaluated(const Pieces& given, bool zeros, std::size_t within, std::size_t& work)
+        : given_(joined(given)), within_(within), work_(work), returns_(those_that_return(given_)),
           in_vain_(given_.all.size()), lines_(given_), scanner_(given_, returns_, lines_, zeros, within) {}
     Evaluated(const Evaluated&) = delete;
     Evaluated& operator=(const Evaluated&) = delete;
@@ -57,13 +54,6 @@ class Evaluated {
     }
 
   private:
-    // A piece that was tried before its turn: whether something is found from it on, and what that took.
-    struct Tried {
-        std::size_t from;
-        bool is_found = false;
-        Steps steps{};
-    };
-
     static AxisPieces joined(const Pieces& given) {
         AxisPieces out(given);
         out.join_pairs();
@@ -92,55 +82,18 @@ class Evaluated {
         return !given_.is_gone(number) && returns_[number] && !in_vain_[number] && !waits_[number];
     }
 
-    // Returns the best end from a piece on. What many may take is settled once for some of them, so that what is found does
-    // not depend on how many are tried at once.
-    End best_from(std::size_t from) {
-        if (tried_++ % together() == 0) before_ = taken_, ahead_.clear();
-        if (threads_ > 1 && !ahead_of(from)) try_ahead(from);
-        Steps now;
-        End out;
-        if (const Tried* known = ahead_of(from); known && !known->is_found) now = known->steps;
-        else out = scanner_.best(from, diagrams_, before_, now);
-        taken_ += now, work_ += now.all, in_vain_now_ = out.pieces ? 0 : in_vain_now_ + 1;
-        return out;
-    }
-    static std::size_t together() { return std::max<std::size_t>(1, static_cast<std::size_t>(thresholds.tried_together)); }
-    const Tried* ahead_of(std::size_t from) const {
-        const auto at = std::find_if(ahead_.begin(), ahead_.end(), [&](const Tried& one) { return one.from == from; });
-        return at == ahead_.end() ? nullptr : &*at;
-    }
-    // Lets several threads try a piece and those that come next if nothing is found from it on; as many as from which
-    // nothing was found before, since others are tried for nothing where something is.
-    void try_ahead(std::size_t from) {
-        const std::size_t left = together() - (tried_ - 1) % together();
-        const std::size_t most = std::min({for_thread * static_cast<std::size_t>(threads_), in_vain_now_, left});
-        ahead_.clear();
-        if (most < 2) return;
-        for (std::size_t k = from; k < given_.all.size() && ahead_.size() < most; ++k)
-            if (may_begin(k)) ahead_.push_back({k});
-        std::atomic<std::size_t> next{0};
-        const Int workers = std::min(threads_, static_cast<Int>(ahead_.size()));
-        const Int all = share_allocating({0, workers, workers, 0}, [&](Int) {
-            Diagrams diagrams;
-            for (std::size_t k; (k = next.fetch_add(1, std::memory_order_relaxed)) < ahead_.size();) {
-                Tried& one = ahead_[k];
-                one.is_found = scanner_.best(one.from, diagrams, before_, one.steps).pieces > 0;
-            }
-        });
-        if (all == refused) refuse(refused_bytes());
-    }
-
     // Puts what pieces from one on do in all in place of them, if they are fewer then; returns how much was read as them.
     // last: becomes the last piece before those that come behind.
     std::size_t take(std::size_t from, std::size_t& last) {
-        End best = best_from(from);
+        Steps now;
+        End best = scanner_.best(from, diagrams_, taken_, now);
+        taken_ += now, work_ += now.all;
         in_vain_[from] = !best.pieces;
         if (best.worth < worth_)  // what begins inside is hardly worth more
             for (const std::size_t k : best.inside) waits_[k] = true;
         if (!best.pieces || best.worth < worth_) return 0;
         std::size_t parts = 0;
         for (const std::size_t k : best.inside) parts += given_.all[k].own.parts;
-        ahead_.clear();
         last = put(best, from, parts);
         return parts;
     }
@@ -193,25 +146,22 @@ class Evaluated {
     AxisPieces given_;
     std::size_t within_;
     std::size_t& work_;
-    Int threads_;
     double worth_ = 0;
     std::vector<bool> returns_, in_vain_;  // pieces that come again, and those from which nothing was found
     std::vector<bool> waits_;  // and those that are part of what is worth too little as yet
     PieceLines lines_;
     Scanner scanner_;
     Diagrams diagrams_;  // of what is looked at from a piece on
-    std::size_t tried_ = 0, in_vain_now_ = 0;  // and in vain since something was found
-    Steps taken_, before_;  // so far, and before those that are tried together
-    std::vector<Tried> ahead_;
+    Steps taken_;
 };
 
 }  // namespace
 
-Pieces evaluated(Pieces given, bool zeros, std::size_t within, std::size_t& work, std::size_t& found, Int threads) {
+Pieces evaluated(Pieces given, bool zeros, std::size_t within, std::size_t& work, std::size_t& found) {
     constexpr int any = 64;  // wires on which pieces may lie together
     Pieces ordered = given;
     ordered.all = near_each_other(std::move(ordered.all), static_cast<int>(given.carried().size()), any);
-    Evaluated all(ordered, zeros, within, work, threads);
+    Evaluated all(ordered, zeros, within, work);
     std::size_t now = 0;
     for (const double worth : {much, least_worth})
         for (std::size_t k = 0, more = 1; k < runs && more; ++k) now += more = all.run(worth);

@@ -8,8 +8,7 @@ namespace qx::form {
 // Returns pieces in which some, one behind the other but for others that they pass, are as few as what they do in all takes.
 // Gates under many controls come as ladders on many wires, of which some are borrowed. zeros: whether all wires are 0 at
 // first. work: to which the steps that were taken are added, up to about `within` in each of a few runs, as many again where
-// an end is near, and more where something is found. found: to which how much of what was read has become others is
-// added. threads: how many may look, by which nothing changes but how long it takes.
-Pieces evaluated(Pieces given, bool zeros, std::size_t within, std::size_t& work, std::size_t& found, Int threads = 1);
+// an end is near, and more where something is found. found: to which how much of what was read has become others is added.
+Pieces evaluated(Pieces given, bool zeros, std::size_t within, std::size_t& work, std::size_t& found);
 
 }  // namespace qx::form

@@ -266,35 +266,3 @@ TEST_CASE("inputs of a phase that are computed from the same wire may be undone 
         CHECK(naive::rewritten(drawn, given, on_bits).parts == 9);
     }
 }
-
-TEST_CASE("threads that try pieces ahead change nothing, work that is counted included") {
-    for (unsigned seed = 0; seed < 30; ++seed) {
-        Drawn drawn(seed, 8);
-        Pieces given(8, false);
-        std::vector<Mask> again;
-        for (int k = 0; k < 12; ++k) again.push_back(drawn.below(256) | unit(k % 8) | unit((k + 1 + k / 8) % 8));
-        for (int k = 0; k < 120; ++k) {
-            put(given, again[drawn.below(again.size())], drawn.below(3) ? pi : drawn.angle());
-            turn(given, static_cast<int>(drawn.below(8)), drawn.below(2) ? h : drawn_turn(drawn));
-            if (k % 40 == 30) put_ladder(given, 4, drawn.angle());
-        }
-        const auto found_by = [&](qx::Int threads, std::size_t& work, std::size_t& parts) {
-            return evaluated(given, false, 40'000, work, parts, threads);
-        };
-        std::size_t work = 0, parts = 0;
-        const Pieces alone = found_by(1, work, parts);
-        CHECK(parts > 0);
-        for (const qx::Int threads : {2, 5}) {
-            std::size_t other_work = 0, other_parts = 0;
-            const Pieces made = found_by(threads, other_work, other_parts);
-            CHECK(other_work == work);
-            CHECK(other_parts == parts);
-            REQUIRE(made.all.size() == alone.all.size());
-            for (std::size_t k = 0; k < made.all.size(); ++k) {
-                CHECK(made.all[k].wires == alone.all[k].wires);
-                CHECK(made.all[k].angle == alone.all[k].angle);
-                CHECK(made.all[k].before == alone.all[k].before);
-            }
-        }
-    }
-}

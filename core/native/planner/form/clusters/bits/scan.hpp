@@ -28,7 +28,7 @@ struct Steps {
     }
 };
 
-// Goes on from a piece to the best end. Several threads may scan at once, each with diagrams of its own.
+// Goes on from a piece to the best end.
 class Scanner {
   public:
     // Pieces, which of them return, and their lines, which stay where they are. within: how many steps may be more than
