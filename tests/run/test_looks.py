@@ -47,7 +47,7 @@ def test_short_runs_are_compared_once_all_have_taken_as_long(hold: Hold) -> None
     milliseconds = 1e3 * one.seconds(None)
     assert 0.5 < milliseconds < 2
     taken = [one.run() is not None for _ in range(12)]
-    runs = (len(Manner) - 1) * len(made.instructions) / (1e3 * milliseconds)
+    runs = (len(Manner) - 1 + 0.4) * len(made.instructions) / (1e3 * milliseconds)
     assert taken == sorted(taken)
     assert taken.index(True) == pytest.approx(runs, abs=1.5)
     assert one.tried.chosen
@@ -76,6 +76,16 @@ def test_when_all_manners_are_compared(
     one.spent = microseconds - 1
     assert not one.is_time(interprets=False)
     one.spent = microseconds
+    assert one.is_time(interprets=False)
+
+
+def test_clusters_are_looked_for_among_all_gates(hold: Hold) -> None:
+    """What is written of ten times as many gates is compared once all runs have paid for reading these, too."""
+    hold(planned_microseconds=100)
+    one = tried.Tried()
+    one.gates, one.read, one.spent = 100, 1000, 500 * 100 + 40 * 1000 - 1
+    assert not one.is_time(interprets=False)
+    one.spent += 1
     assert one.is_time(interprets=False)
 
 

@@ -58,6 +58,7 @@ class Look:
         self._structure, self._bound, self._where, self._tried = structure, bound, where, tried
         self._plans, self._planned, self._only_values = plans, planned, only_values
         self._gates, self._times = counted_gates(structure), cast("Times | None", None)
+        tried.read = self._gates
         self._threads = 1 if bound.count > 1 else where.options.threads or cores()
 
     def again(self) -> Option | None:
