@@ -24,7 +24,7 @@ std::uint64_t mixed_in(std::uint64_t key, std::uint64_t more) { return plan::mix
 Form::Form(std::unique_ptr<plan::Reader> reader, const Complex* operands, Int samples, Int stride, int wires,
            double tolerance, Int most, bool zeros, bool only_read)
     : reader_(std::move(reader)), operands_(operands), samples_(static_cast<std::size_t>(samples)),
-      stride_(static_cast<std::size_t>(stride)), tolerance_(tolerance), rounding_{tolerance}, most_(most),
+      stride_(static_cast<std::size_t>(stride)), tolerance_(tolerance), rounding_(Rounding::of(tolerance, 0)), most_(most),
       only_read_(only_read), frame_(wires), layers_(new Layers(frame_, rounding_, true)), on_zeros_(zeros) {
     if (zeros) key = mixed_in(key, zeros);
 }
@@ -32,8 +32,8 @@ Form::Form(std::unique_ptr<plan::Reader> reader, const Complex* operands, Int sa
 Form::Form(const Form& read, Int most)
     : key(read.key), num_phases(read.num_phases), inputs(read.inputs), shares(read.shares),
       read_in_order(read.read_in_order), read_phase(read.read_phase), extents_(read.extents_), tolerance_(read.tolerance_),
-      rounding_{tolerance_}, most_(most), only_read_(false), state_(State::add), frame_(read.frame_.tableau.wires()),
-      layers_(new Layers(frame_, rounding_, true)), on_zeros_(read.on_zeros_) {
+      rounding_(Rounding::of(tolerance_, 0)), most_(most), only_read_(false), state_(State::add),
+      frame_(read.frame_.tableau.wires()), layers_(new Layers(frame_, rounding_, true)), on_zeros_(read.on_zeros_) {
     frame_.sums = read.frame_.sums, frame_.phase = read_phase;
 }
 
@@ -51,9 +51,11 @@ Form::State Form::advance() {
     for (int k = 0; state_ == State::add && k < thresholds.instructions_at_once; ++k) {
         if (reader_ ? row_ == circuit_.rows.size() : instruction_ == extents_.size()) {
             state_ = reader_ && !reader_->done() ? State::read : only_read_ ? State::done : State::again;
+            if (state_ == State::read) break;
             read_phase = frame_.phase, rounding_ = rounding();
             break;
         }
+        rounding_.grow();
         if (reader_) add_row();
         else add_again(extents_[instruction_]);
         ++instruction_;
@@ -125,7 +127,8 @@ bool Form::varies(const Instruction& of) const {
 bool Form::add_varying(const Instruction& of, const Operation& operation) {
     std::vector<Operation> bindings(samples_, operation);
     for (std::size_t k = 0; k < samples_; ++k) bindings[k].entries += k * stride_;
-    if (!find_varying(bindings, tolerance_, varying_)) return state_ = State::varies, false;
+    if (!find_varying(bindings, rounding_.most(), varying_)) return state_ = State::varies, false;
+    rounding_.spend(varying_.off);
     const auto angle = [&](const VaryingRotation& one) {
         Angle out{one.angle};
         for (const Multiple& of : one.multiples)
@@ -150,7 +153,11 @@ bool Form::add_varying(const Instruction& of, const Operation& operation) {
 const Product* Form::product(const Instruction& of, const Operation& operation) {
     constexpr int most = 15;
     const bool kept = operation.mixes <= most && operation.reads <= most && operation.controls <= most;
-    if (!kept || !is_literal(of.row->pattern)) return find_product(operation, tolerance_, made_) ? &made_ : nullptr;
+    if (!kept || !is_literal(of.row->pattern)) {
+        if (!find_product(operation, rounding_.most(), made_)) return nullptr;
+        rounding_.spend(made_.off);
+        return &made_;
+    }
     const std::uint64_t shape = static_cast<std::uint64_t>(operation.mixes | operation.reads << 4 | operation.controls << 8);
     Index& known = known_[of.row->pattern | (shape | operation.values << 12) << 32];
     if (known == Memo::none) {
@@ -207,7 +214,7 @@ void Form::add_read(const ReadRotation& rotation) {
     const auto& [on, angle] = rotation;
     Angle left = angle;
     if (!angle.varies()) {
-        const SplitAngle split = split_angle(angle.value, tolerance_);
+        const SplitAngle split = rounding_.split(angle.value);
         frame_.turn(on, split.quarters);
         if (split.rest == 0) return;
         left.value = split.rest;

@@ -74,13 +74,8 @@ class Form {
     bool only_read() const { return only_read_; }
     bool on_zeros() const { return on_zeros_; }
     double tolerance() const { return tolerance_; }
-    // What the instructions' angles may be off: each of them what those of all add up to, since the numbers of each are
-    // rounded.
-    Rounding rounding() const {
-        constexpr double of_each = 4 * std::numeric_limits<double>::epsilon(), together = 8;
-        const double one = of_each * static_cast<double>(instruction_);
-        return {tolerance_, one, together * one};
-    }
+    // What all angles may be off.
+    Rounding rounding() const { return Rounding::of(tolerance_, static_cast<double>(instruction_)); }
     // How many instructions were on several wires.
     Int joins() const { return joins_; }
     const Sums& sums() const { return frame_.sums; }

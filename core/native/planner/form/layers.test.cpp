@@ -46,7 +46,7 @@ std::size_t size(const Layers& layers) {
 
 struct Listed {
     Frame frame;
-    Rounding rounding{tolerance};
+    Rounding rounding{tolerance, 0, 1};
     Layers layers{frame, rounding, true};
 
     Listed(int wires, const std::vector<Added>& all) : frame(wires) {

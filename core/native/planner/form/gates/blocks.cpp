@@ -31,9 +31,15 @@ Blocks::Blocks(const Operation& of) {
     }
 }
 
-bool Blocks::mixes(std::size_t wire, double tolerance) const {
-    for (std::size_t k = 0; k < entries.size(); ++k)
-        if (((k / size() ^ k) >> wire & 1) && std::abs(entries[k]) > tolerance) return true;
+bool Blocks::mixes(std::size_t wire, double tolerance, double& left_out) const {
+    double most = 0;
+    for (std::size_t k = 0; k < entries.size(); ++k) {
+        if (!((k / size() ^ k) >> wire & 1)) continue;
+        const double moved = std::abs(entries[k]);
+        if (moved > tolerance) return true;
+        most = std::max(most, moved);
+    }
+    left_out = most;
     return false;
 }
 

@@ -28,8 +28,9 @@ struct Blocks {
     Complex* matrix(std::size_t which) { return entries.data() + which * size() * size(); }
     const Complex* matrix(std::size_t which) const { return entries.data() + which * size() * size(); }
 
-    // Returns whether a matrix moves amplitude between 0 and 1 of a mixed wire, given by its place.
-    bool mixes(std::size_t wire, double tolerance) const;
+    // Returns whether a matrix moves amplitude between 0 and 1 of a mixed wire, given by its place; if none does, writes the
+    // most that `tolerance` leaves out.
+    bool mixes(std::size_t wire, double tolerance, double& left_out) const;
     // Lets a mixed wire that no matrix mixes be the last selector.
     void read(std::size_t wire);
 };

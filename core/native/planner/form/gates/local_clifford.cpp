@@ -2,6 +2,7 @@
 
 #include "planner/form/gates/local_clifford.hpp"
 
+#include <algorithm>
 #include <cmath>
 
 namespace qx::form {
@@ -14,7 +15,7 @@ constexpr Complex powers_of_i[] = {{1, 0}, {0, 1}, {-1, 0}, {0, -1}};
 Complex entry(const Pauli& of, Mask column) { return powers_of_i[(count(of.x & of.z) + 2 * count(of.z & column)) & 3]; }
 
 // Returns whether U† P U is a Pauli string or its negative, which is written.
-bool image(const Complex* u, int wires, double tolerance, const Pauli& p, SignedPauli& out) {
+bool image(const Complex* u, int wires, double tolerance, const Pauli& p, SignedPauli& out, double& off) {
     const Mask size = unit(wires);
     std::vector<Complex> found(size * size);
     for (Mask row = 0; row < size; ++row)
@@ -32,7 +33,9 @@ bool image(const Complex* u, int wires, double tolerance, const Pauli& p, Signed
         for (Mask column = 0; column < size; ++column) {
             const bool there = row == (column ^ out.pauli.x);
             const Complex wanted = there ? entry(out.pauli, column) * (out.negative ? -1.0 : 1.0) : 0;
-            if (std::abs(found[row * size + column] - wanted) > tolerance) return false;
+            const double by = std::abs(found[row * size + column] - wanted);
+            if (by > tolerance) return false;
+            off = std::max(off, by);
         }
     return true;
 }
@@ -43,7 +46,8 @@ bool find_clifford(const Complex* matrix, int wires, double tolerance, LocalClif
     Tableau tableau(wires);
     for (int wire = 0; wire < wires; ++wire) {
         SignedPauli x, z;
-        if (!image(matrix, wires, tolerance, {unit(wire), 0}, x) || !image(matrix, wires, tolerance, {0, unit(wire)}, z))
+        if (!image(matrix, wires, tolerance, {unit(wire), 0}, x, out.off) ||
+            !image(matrix, wires, tolerance, {0, unit(wire)}, z, out.off))
             return false;
         tableau.set_x(wire, x), tableau.set_z(wire, z);
     }

@@ -10,6 +10,7 @@ namespace qx::form {
 struct LocalClifford {
     std::vector<QuarterTurn> turns;
     double phase = 0;
+    double off = 0;  // the most that an entry of an image of a string is
 };
 
 // Returns whether a unitary matrix on so many wires maps every Pauli string to one, to within `tolerance`; then the operator

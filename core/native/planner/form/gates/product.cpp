@@ -38,16 +38,22 @@ class Finder {
     }
 
   private:
-    bool none(Complex entry) const { return std::abs(entry) <= tolerance_; }
-    void rotate(const LocalPauli& about, double angle) {
-        if (std::fabs(angle) > tolerance_) out_.rotations.push_back({about, angle});
+    // Tells whether a number is none, and notes what is left out so.
+    bool none(double size) {
+        if (!(size <= tolerance_)) return false;
+        out_.off = std::max(out_.off, size);
+        return true;
     }
-    void turn(const Turn& turn, int wire) { add_turn(turn, wire, tolerance_, out_.rotations); }
+    bool none(Complex entry) { return none(std::abs(entry)); }
+    void rotate(const LocalPauli& about, double angle) {
+        if (!none(std::fabs(angle))) out_.rotations.push_back({about, angle});
+    }
+    void turn(const Turn& turn, int wire) { out_.off += add_turn(turn, wire, tolerance_, out_.rotations); }
 
     // Lets a wire that no matrix mixes be a selector; returns whether there was one.
-    bool read_one(Blocks& of) const {
+    bool read_one(Blocks& of) {
         for (std::size_t wire = 0; wire < of.mixed.size(); ++wire)
-            if (!of.mixes(wire, tolerance_)) return of.read(wire), true;
+            if (double left_out; !of.mixes(wire, tolerance_, left_out)) return none(left_out), of.read(wire), true;
         return false;
     }
 
@@ -105,13 +111,13 @@ class Finder {
         if (of.number() == 1) return out_.phase += phase_of[0], turn(turns[0], of.mixed[0]), true;
         for (const Turn& one : turns)
             for (std::size_t k = 0; k < 3; ++k)
-                if (std::fabs(one.v[k] * n[(k + 1) % 3] - one.v[(k + 1) % 3] * n[k]) > tolerance_) return false;
+                if (!none(std::fabs(one.v[k] * n[(k + 1) % 3] - one.v[(k + 1) % 3] * n[k]))) return false;
         int axis = 2;
         Turn to_axis;  // turns Z into the axis, if it is no axis itself
         bool is_axis = false;
         for (int k = 0; k < 3 && !is_axis; ++k) {
             const double one = n[static_cast<std::size_t>((k + 1) % 3)], other = n[static_cast<std::size_t>((k + 2) % 3)];
-            is_axis = std::hypot(one, other) <= tolerance_;
+            is_axis = none(most * std::hypot(one, other));
             if (is_axis) axis = k;
         }
         if (n[static_cast<std::size_t>(axis)] < 0) n = {-n[0], -n[1], -n[2]};
@@ -215,7 +221,7 @@ class Finder {
     bool clifford(const Blocks& of) {
         LocalClifford found;
         if (!find_clifford(of.matrix(0), static_cast<int>(of.mixed.size()), tolerance_, found)) return false;
-        out_.phase += found.phase;
+        out_.phase += found.phase, none(found.off);
         for (const QuarterTurn& one : found.turns) {
             LocalPauli on;
             for (std::size_t k = 0; k < of.mixed.size(); ++k) {
@@ -233,7 +239,7 @@ class Finder {
 
 }  // namespace
 
-void add_turn(const Turn& turn, int wire, double tolerance, std::vector<LocalRotation>& to) {
+double add_turn(const Turn& turn, int wire, double tolerance, std::vector<LocalRotation>& to) {
     const Rotations found = fewest_rotations(turn, z_first, tolerance);
     for (int k = 0; k < found.num_generic; ++k) {
         const AxisRotation& one = found.generic[static_cast<std::size_t>(k)];
@@ -243,10 +249,11 @@ void add_turn(const Turn& turn, int wire, double tolerance, std::vector<LocalRot
         const Rotations::Quarters& one = found.clifford[static_cast<std::size_t>(k)];
         to.push_back({on_wire(wire, one.axis), one.quarters * pi / 2});
     }
+    return found.off;
 }
 
 bool find_product(const Operation& operation, double tolerance, Product& out) {
-    out.rotations.clear(), out.phase = 0;
+    out.rotations.clear(), out.phase = out.off = 0;
     if (operation.reads + operation.controls > thresholds.selectors || operation.mixes > most_mixed) return false;
     return Finder(tolerance, out).find(Blocks(operation));
 }

@@ -23,10 +23,11 @@ struct LocalRotation {
     double angle;
 };
 
-// Rotations in the order in which they act, and a phase.
+// Rotations in the order in which they act, and a phase. off: about how far they are from what they were found for.
 struct Product {
     std::vector<LocalRotation> rotations;
     double phase = 0;
+    double off = 0;
 };
 
 // An operation: its matrices [2^reads, 2^mixes, 2^mixes], applied where controls have their values.
@@ -40,7 +41,7 @@ struct Operation {
 // tolerance: how far a matrix may be from one with a structure.
 bool find_product(const Operation& operation, double tolerance, Product& out);
 
-// Appends rotations that make up a turn of an argument that an operation mixes.
-void add_turn(const Turn& turn, int wire, double tolerance, std::vector<LocalRotation>& to);
+// Appends rotations that make up a turn of an argument that an operation mixes; returns how far they are off.
+double add_turn(const Turn& turn, int wire, double tolerance, std::vector<LocalRotation>& to);
 
 }  // namespace qx::form

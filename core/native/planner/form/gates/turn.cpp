@@ -44,12 +44,15 @@ Euler angles(const Turn& turn, int axis) {
 }
 
 // Moves an outer angle to the next multiple of a quarter turn, if the turn stays what it is but for `tolerance`: the other
-// outer angle takes what is missing, where the one between is near 0 or a half turn. Returns whether it has moved.
-bool snap(double& outer, double& other, double second, double tolerance) {
+// outer angle takes what is missing, where the one between is near 0 or a half turn. Returns whether it has moved, and adds
+// how far the turn is off.
+bool snap(double& outer, double& other, double second, double tolerance, double& off) {
     const double wanted = std::nearbyint(outer / quarter), left = (outer - wanted * quarter) - wanted * quarter_low;
-    const bool small = std::fabs(left * std::sin(second / 2)) <= tolerance;
-    if (!small && std::fabs(left * std::cos(second / 2)) > tolerance) return false;
-    outer -= left, other += small ? left : -left;
+    const double by_sine = std::fabs(left * std::sin(second / 2));
+    const bool small = by_sine <= tolerance;
+    const double by = small ? by_sine : std::fabs(left * std::cos(second / 2));
+    if (by > tolerance) return false;
+    outer -= left, other += small ? left : -left, off += by;
     return true;
 }
 
@@ -65,9 +68,11 @@ SplitAngle split(Axis& about, double angle, double tolerance) {
 SplitAngle split_angle(double angle, double tolerance) {
     double quarters = std::nearbyint(angle / quarter);
     double rest = (angle - quarters * quarter) - quarters * quarter_low;
-    if (rest <= -quarter / 2 + tolerance) quarters -= 1, rest += quarter;
-    if (std::fabs(rest) <= tolerance) rest = 0;
-    return {static_cast<int>(static_cast<std::int64_t>(std::fmod(quarters, 8)) & 7), rest};
+    constexpr double near = 1e-12;  // to an eighth turn, which is one however it was computed
+    if (rest <= -quarter / 2 + std::fmax(tolerance, near)) quarters -= 1, rest += quarter;
+    double off = 0;
+    if (std::fabs(rest) <= tolerance) off = std::fabs(rest), rest = 0;
+    return {static_cast<int>(static_cast<std::int64_t>(std::fmod(quarters, 8)) & 7), rest, off};
 }
 
 Turn Turn::about(int axis, double angle) {
@@ -113,17 +118,19 @@ Turn product(const Rotations& of) {
 
 Rotations rotations_from(const Turn& turn, int axis, double tolerance) {
     Euler of = angles(turn, axis);
-    if (std::fabs(std::sin(of.second / 2)) <= tolerance) of = {of.first + of.third, 0, 0};
-    else if (std::fabs(std::cos(of.second / 2)) <= tolerance) of = {of.first - of.third, 2 * quarter, 0};
-    if (!snap(of.first, of.third, of.second, tolerance)) snap(of.third, of.first, of.second, tolerance);
+    Rotations out;
+    const double sine = std::fabs(std::sin(of.second / 2)), cosine = std::fabs(std::cos(of.second / 2));
+    if (sine <= tolerance) of = {of.first + of.third, 0, 0}, out.off = sine;
+    else if (cosine <= tolerance) of = {of.first - of.third, 2 * quarter, 0}, out.off = cosine;
+    if (!snap(of.first, of.third, of.second, tolerance, out.off)) snap(of.third, of.first, of.second, tolerance, out.off);
     Axis a{axis};
     const SplitAngle first = split(a, of.first, tolerance);
     Axis between = turned({(axis + 1) % 3}, a, first.quarters);
     const SplitAngle second = split(between, of.second, tolerance);
     Axis last = turned(a, between, second.quarters);
     const SplitAngle third = split(last, of.third + first.quarters * (quarter + quarter_low), tolerance);
-    Rotations out;
     const auto add = [&](const Axis& about, const SplitAngle& angle) {
+        out.off += angle.off;
         if (angle.rest != 0) out.generic[at(out.num_generic++)] = {about.axis, angle.rest};
     };
     add(a, first), add(between, second), add(last, third);

@@ -12,10 +12,11 @@
 
 namespace qx::form {
 
-// An angle as a multiple of π/2 and a rest above -π/4 and up to π/4; a rest up to `tolerance` is 0.
+// An angle as a multiple of π/2 and a rest above -π/4 and up to π/4; a rest up to `tolerance` is 0, and then what is off.
 struct SplitAngle {
     int quarters = 0;  // modulo 8: exp(-iθ/2 P) has the period 4π
     double rest = 0;
+    double off = 0;
 };
 SplitAngle split_angle(double angle, double tolerance);
 
@@ -52,6 +53,7 @@ struct Rotations {
     std::array<AxisRotation, 3> generic;
     std::array<Quarters, 2> clifford;
     int num_generic = 0, num_clifford = 0;
+    double off = 0;  // about how far they are from the turn that they were made for
 };
 
 // Returns the turn that some rotations make up.

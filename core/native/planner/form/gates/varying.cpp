@@ -46,6 +46,12 @@ class VaryingFinder {
     static std::size_t at(auto number) { return static_cast<std::size_t>(number); }
     std::size_t size() const { return of_[0].size(); }
     std::size_t number() const { return of_[0].number(); }
+    // Tells whether a number is none, and notes what is left out so.
+    bool none(double size) {
+        if (!(size <= tolerance_)) return false;
+        out_.off = std::max(out_.off, size);
+        return true;
+    }
 
     // Numbers the entries in blocks, which are moved as the entries are: place k is 2 + k, the identity has 0 and 1.
     void number_entries() {
@@ -58,8 +64,10 @@ class VaryingFinder {
     // Lets wires that no matrix mixes be selectors.
     void read() {
         for (std::size_t wire = 0; wire < of_[0].mixed.size();) {
-            const bool mixed =
-                std::any_of(of_.begin(), of_.end(), [&](const Blocks& one) { return one.mixes(wire, tolerance_); });
+            double left_out = 0;
+            const bool mixed = std::any_of(of_.begin(), of_.end(), [&](const Blocks& one) {
+                return one.mixes(wire, tolerance_, left_out) || !none(left_out);
+            });
             if (mixed) {
                 ++wire;
                 continue;
@@ -99,7 +107,7 @@ class VaryingFinder {
         to_axis_ = true;
         for (int k = 0; k < 3 && to_axis_; ++k) {
             const double one = n_[at(k + 1) % 3], other = n_[at(k + 2) % 3];
-            if (std::hypot(one, other) > tolerance_) continue;
+            if (!none(most * std::hypot(one, other))) continue;
             to_axis_ = false, axis = k;
             n_ = {}, n_[at(k)] = 1;
         }
@@ -142,14 +150,14 @@ class VaryingFinder {
         }
     }
     // Tells whether all matrices are what their eigenvalues make of them.
-    bool is_basis() const {
+    bool is_basis() {
         const std::size_t d = size();
         for (std::size_t s = 0; s < of_.size(); ++s)
             for (std::size_t which = 0; which < number(); ++which)
                 for (std::size_t j = 0; j < d * d; ++j) {
                     Complex sum = 0;
                     for (std::size_t k = which; k < num_eigenvalues(); k += number()) sum += found_[s][k] * projector(k)[j];
-                    if (!(std::abs(sum - of_[s].matrix(which)[j]) <= tolerance_)) return false;
+                    if (!none(std::abs(sum - of_[s].matrix(which)[j]))) return false;
                 }
         return true;
     }
@@ -158,7 +166,7 @@ class VaryingFinder {
     void name_phases() {
         const auto always = [&](const auto& difference) {
             return std::all_of(found_.begin(), found_.end(),
-                               [&](const Entries& one) { return std::abs(difference(one)) <= tolerance_; });
+                               [&](const Entries& one) { return none(std::abs(difference(one))); });
         };
         for (std::size_t k = 0; k < num_eigenvalues(); ++k) {
             const Complex first = found_[0][k];
@@ -214,7 +222,7 @@ class VaryingFinder {
 
     void turn(const Turn& by) {
         std::vector<LocalRotation> found;
-        add_turn(by, of_[0].mixed[0], tolerance_, found);
+        out_.off += add_turn(by, of_[0].mixed[0], tolerance_, found);
         for (const LocalRotation& one : found) out_.rotations.push_back({one.pauli, one.angle, {}});
     }
     // The Walsh transform of the phases, each as a number and a multiple of each phase that varies.
@@ -243,7 +251,7 @@ class VaryingFinder {
                 if (const double found = by[which * width + 1 + at(k)]; found != 0)
                     one.multiples.push_back({k, factor * found});
             if (which == 0) out_.phase = std::move(one);
-            else if (!one.multiples.empty() || std::fabs(one.angle) > tolerance_) out_.rotations.push_back(std::move(one));
+            else if (!one.multiples.empty() || !none(std::fabs(one.angle))) out_.rotations.push_back(std::move(one));
         }
     }
 

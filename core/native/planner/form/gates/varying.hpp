@@ -40,6 +40,7 @@ struct Share {
 struct VaryingProduct {
     std::vector<VaryingRotation> rotations;  // in the order in which they act
     VaryingRotation phase;  // of all, as an angle
+    double off = 0;  // about how far the operations are from it
     Index num_phases = 0;
     std::vector<Input> inputs;  // phase by phase
     std::vector<Share> shares;  // entry by entry, the number alone first

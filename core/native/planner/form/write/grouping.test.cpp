@@ -23,7 +23,7 @@ State acted(const std::vector<Waiting>& waiting, const Controls& controls, State
 // Drawn rotations in layers, some of them the parts of rotations under two or three controls.
 std::vector<Waiting> drawn_rotations(Drawn& drawn) {
     Frame frame(drawn.wires);
-    Rounding rounding{1e-12};
+    Rounding rounding{1e-12, 0, 1};
     Layers layers(frame, rounding, true);
     for (std::size_t round = 0; round < 4; ++round) {
         Waiting whole{{{1, 0}, false}, {drawn.below(2) ? 0.3 : 0.5}};
