@@ -34,10 +34,10 @@ from qsim_ex.devices.cpu.device import CpuDevice
 from qsim_ex.planning.cost.rates import cpu_rates
 from qsim_ex.planning.longer import Longer, shorter_than
 from qsim_ex.planning.planner import make_plan
-from qsim_ex.planning.written.out import Manner, WritingLimits, written_out
+from qsim_ex.planning.written.out import Manner, written_out
 from qsim_ex.precision import DOUBLE, SINGLE, Precision
 from qsim_ex.run.candidates import most_rotations
-from qsim_ex.run.manners import in_manners
+from qsim_ex.run.manners import in_manners, writing_limits
 from qsim_ex.steps import Layout
 from qsim_ex.steps.compiled import arrays_of
 from qsim_ex_provider.translation.circuits import translate
@@ -90,7 +90,7 @@ def fastest(circuit: Circuit, machine: Machine, zeros: bool) -> Time:
     if 1e3 * came < now.compared_microseconds:
         return best
     most = most_rotations(circuit.structure)
-    limits = WritingLimits(most, int(1e3 * came))
+    limits = writing_limits(most, 1e-3 * came)
     first = written_out(circuit, manner=Manner.BETWEEN, zeros=zeros)
     if first is None:
         return best

@@ -8,8 +8,8 @@ from operator import itemgetter
 
 import pytest
 
-from qsim_ex.planning.written.out import Manner
-from qsim_ex.run.manners import in_manners
+from qsim_ex.planning.written.out import Manner, WritingLimits
+from qsim_ex.run.manners import in_manners, writing_limits
 
 READ, FORMS = [Manner.BETWEEN, Manner.CLUSTERS], [Manner.LOCAL, Manner.GROWN]
 LIKE_FORMS = [Manner.MOVES, Manner.BACK]
@@ -31,6 +31,11 @@ def test_what_is_nearly_like_a_form_is_looked_at_where_a_form_is_near(seconds: f
     """MOVES is begun only where LOCAL or GROWN takes 1.5 times the least so far or less, BACK where it is 1.2 times."""
     begun, _ = asked({Manner.BETWEEN: 2.0, Manner.LOCAL: seconds, Manner.BACK: 0.5}, 10.0)
     assert begun == READ + FORMS + LIKE_FORMS[:others]
+
+
+def test_writing_may_take_as_long_as_ten_runs() -> None:
+    """A circuit that comes again has paid for comparing, so that a frame may change ten times as often as in one run."""
+    assert writing_limits(7, 2.5e-3) == WritingLimits(7, 25_000)
 
 
 def test_the_least_so_far_bounds_what_comes_next() -> None:

@@ -21,7 +21,7 @@ from qsim_ex.planning.written.out import Manner, WritingLimits, WrittenCircuit
 from qsim_ex.program.program import Program
 from qsim_ex.run.beside import SideThreads
 from qsim_ex.run.candidates import KINDS, candidates, counted_gates, in_place, most_rotations
-from qsim_ex.run.manners import in_manners, wanted
+from qsim_ex.run.manners import in_manners, wanted, writing_limits
 from qsim_ex.run.tried import Chosen, Tried, least_microseconds
 from qsim_ex.run.where import Times, Where
 from qsim_ex.steps.plan import Plan
@@ -118,7 +118,7 @@ class Look:
         self, beside: SideThreads, written: WrittenCircuit, fact: str, manner: Manner, most: float
     ) -> Callable[[], Option | None]:
         """Begin what runs of something in a manner; it is None where later runs do not take less than `most`."""
-        limits = WritingLimits(most_rotations(self._structure), int(1e6 * self._came().later))
+        limits = writing_limits(most_rotations(self._structure), self._came().later)
 
         def in_manner() -> Option | None:
             check_cancelled()
