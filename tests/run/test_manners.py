@@ -34,7 +34,7 @@ def test_what_is_nearly_like_a_form_is_looked_at_where_a_form_is_near(seconds: f
 
 
 def test_writing_may_take_as_long_as_ten_runs() -> None:
-    """A circuit that comes again has paid for comparing, so that a frame may change ten times as often as in one run."""
+    """A circuit that comes again has paid for comparing: a frame may change ten times as often as in one run."""
     assert writing_limits(7, 2.5e-3) == WritingLimits(7, 25_000)
 
 
