@@ -169,13 +169,14 @@ bool is_any_swap(const std::vector<Complex>& of) {
 }  // namespace
 
 // Puts a matrix under controls. Phases before its wires pass it, and its first entry is positive: that phase is one of the
-// controls. What is a sum of the identity and a swap any turn of both wires passes, too: that before the wire that others
-// have used, so that along swaps of many wires no turns are left.
+// controls. What is a sum of the identity and a swap any turn of both wires passes, too, where both have turns: that before
+// the wire that others have used, so that along swaps of many wires no turns are left.
 void Pieces::put_controlled(Piece piece) {
     const Mask both = piece.wires & ~piece.control;
-    const int first = lowest(both & ~untouched_ ? both & ~untouched_ : both);
-    const Matrix2 turn = piece.turn_of(first) * carried(first);
-    const bool passes = is_any_swap(piece.entries);
+    const int first = lowest(both & ~untouched_ ? both & ~untouched_ : both), second = lowest(both & ~unit(first));
+    const Matrix2 turn = piece.turn_of(first) * carried(first), other = piece.turn_of(second) * carried(second);
+    const bool have_turns = size_of(turn[1]) > rounding && size_of(other[1]) > rounding;
+    const bool passes = have_turns && is_any_swap(piece.entries);
     std::size_t place = 0, bit = 1;
     Piece behind{Piece::where, 0};  // its phase, under several controls
     each(piece.wires, [&](int wire) {

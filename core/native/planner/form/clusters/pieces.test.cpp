@@ -35,3 +35,25 @@ TEST_CASE("phases that settle do what they did, are where two wires are 1, and h
     }
     CHECK(flipped > 100);
 }
+
+TEST_CASE("turns of both wires pass a swap under a control if both have one, and nothing else passes it") {
+    constexpr Mask both = 0b011, control = 0b100;
+    for (unsigned seed = 0; seed < 30; ++seed) {
+        Drawn drawn(seed, 3);
+        Pieces made(3, false);
+        for (int wire = 0; wire < 2; ++wire)
+            made.carried(wire) = seed % 3 == 2 || wire == static_cast<int>(seed % 3) ? drawn_turn(drawn) : identity2;
+        Piece piece{Piece::controlled, both | control, 0, control, {identity2, identity2, identity2}};
+        piece.entries.assign(16, 0);
+        piece.control = control, piece.entries[0] = piece.entries[6] = piece.entries[9] = piece.entries[15] = 1;
+        made.put(piece, false);
+        const Piece& one = made.all[0];
+        int before = 0, behind = 0;
+        for (int wire = 0; wire < 2; ++wire) {
+            before += std::abs(one.turn_of(wire)[1]) > 1e-9;
+            behind += std::abs(made.carried(wire)[1]) > 1e-9;
+        }
+        CHECK(before == 1);
+        CHECK(behind == (seed % 3 == 2 ? 2 : 0));
+    }
+}
