@@ -80,6 +80,21 @@ def test_cz_of_all_pairs_stay() -> None:
     assert found.count("cx") <= WIRES
 
 
+@pytest.mark.parametrize("basis", BASES)
+def test_checks_of_a_code_around_errors_come_back(basis: tuple[str, ...]) -> None:
+    """CX of a code and of two rounds of its checks stay CX, though most of them would cancel around errors."""
+    rng = np.random.default_rng(7)
+    checks = [(0, 1, 2, 3), (2, 3, 4, 5), (0, 2, 4), (1, 3, 5)]
+    gates = [Gate("h", (wire,)) for wire in (0, 2, 4)]
+    gates += [Gate("cx", (a, b)) for a, b in itertools.product((0, 2, 4), (1, 3, 5))]
+    of_checks = [Gate("cx", (wire, 6 + at)) for at, row in enumerate(checks) for wire in row]
+    errors = [Gate("rx", (wire,), (float(rng.normal(0, 0.2)),)) for wire in range(6)]
+    gates += [*of_checks, *errors, *of_checks]
+    found = names(transpiled(gates, WIRES, basis, 1))
+    assert found.count("cx") + found.count("cz") == 9 + 2 * len(of_checks)
+    assert found.count("cz") <= WIRES
+
+
 def test_rotations_between_two_cx_stay_where_most_gates_are_cx() -> None:
     """RY between two CX is one rotation of two wires, unless there are so many CX beside it that these cost nothing."""
     gates = [Gate("cx", (0, 1)), Gate("ry", (0,), (0.4,)), Gate("cx", (0, 1))]

@@ -222,15 +222,19 @@ void Writer::write_reflection(SignedPauli a, SignedPauli b) {
 }
 
 // Does a bounded amount of work; returns whether there is more. Where reflections can be CX the circuit is read again, for
-// these.
+// these, and none cancel. A plan in a CNOT frame may pay from `cx_ratio_` of them for each turn on, in the geometric mean of
+// both readings: of a Pauli string's ladder none is left, of checks of a code around errors half, but more rotations.
 bool Writer::between_gates() {
     if (wires_->advance()) return true;
     const int num_wires = static_cast<int>(wires_->on_wire.size());
     if (x_.empty()) {
-        written_as_ = cx_letters(*wires_, cx_ratio_);
+        const double number = reflections_per_turn(*wires_);
+        const double least = usual_wires_ ? cx_ratio_ * cx_ratio_ / usual_reflections_ : cx_ratio_ / 2;
+        written_as_ = number > least ? cx_letters(*wires_) : Letters{};
         const bool may = !written_as_.empty();
         if (may && !usual_wires_) {
             usual_wires_ = std::exchange(wires_, std::make_unique<Wires>(form_, sums_, true));
+            usual_reflections_ = number;
             return true;
         }
         as_cx_ = may;

@@ -166,8 +166,9 @@ class Parts {
     int lost_ = 0;                       // wishes that can no longer come true
 };
 
-// Whether there are so many more reflections than turns of wires, each of one rotation or several, and other rotations.
-bool mostly_reflects(const Wires& of, double cx_ratio) {
+}  // namespace
+
+double reflections_per_turn(const Wires& of) {
     double reflections = 0, turns = 0;
     for (const WireItem& item : of.items)
         if (!item.gone) (item.reflects() ? reflections : turns) += item.reflects() || count(item.wires()) > 1;
@@ -180,13 +181,10 @@ bool mostly_reflects(const Wires& of, double cx_ratio) {
             turns += alone && !turned, turned = alone;
         }
     }
-    return reflections > cx_ratio * turns;
+    return reflections / turns;
 }
 
-}  // namespace
-
-Letters cx_letters(const Wires& of, double cx_ratio) {
-    if (!mostly_reflects(of, cx_ratio)) return {};
+Letters cx_letters(const Wires& of) {
     Parts parts(of);
     return parts.choose() ? parts.letters() : Letters{};
 }

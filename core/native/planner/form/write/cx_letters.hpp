@@ -10,8 +10,10 @@
 
 namespace qx::form {
 
-// Returns how items are written where almost all reflections are CX, and there are so many more of them than of rotations
-// that a plan in a CNOT frame may pay, from `cx_ratio` for each turn of a wire on; else nothing.
-Letters cx_letters(const Wires& of, double cx_ratio);
+// Returns how many reflections there are for each turn of a wire, of one rotation or several, and each other rotation.
+double reflections_per_turn(const Wires& of);
+
+// Returns how items are written where almost all reflections are CX; else nothing.
+Letters cx_letters(const Wires& of);
 
 }  // namespace qx::form

@@ -147,6 +147,7 @@ class Writer {
     std::unique_ptr<Clusters> clusters_;
     std::unique_ptr<Writer> beside_;  // of what stands between gates, with which few clusters are compared
     std::unique_ptr<Wires> wires_, usual_wires_;  // usual: what was read first, until it is known whether reflections are CX
+    double usual_reflections_ = 0;  // per turn, of what was read first
     bool as_cx_ = false;
     double cx_ratio_, between_;
     std::vector<std::vector<unsigned char>> frames_of_;  // for each wire, of each of its items
