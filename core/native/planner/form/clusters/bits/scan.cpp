@@ -28,7 +28,8 @@ End Scanner::best(std::size_t from, Diagrams& diagrams, const Steps& taken, Step
     Steps again;
     out = scan(from, diagrams, Frames::let_go, taken, again, refused);
     again.again = again.all, now += again;
-    return out.worth < least_again ? End{} : out;
+    if (out.worth < least_again) out.pieces = 0;  // what is inside is kept: others that begin there are hardly worth more
+    return out;
 }
 
 // What does not fit comes behind, and what is on other wires and does not come again comes first. refused: whether some

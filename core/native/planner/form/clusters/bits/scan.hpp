@@ -37,8 +37,8 @@ class Scanner {
             std::size_t within)
         : given_(given), returns_(returns), lines_(lines), zeros_(zeros), within_(within) {}
 
-    // Returns the best end from a piece on, with no pieces if there is none. taken: before it; to `now` what it takes is
-    // added.
+    // Returns the best end from a piece on, with no pieces if there is none that may be taken. taken: before it; to `now`
+    // what it takes is added.
     End best(std::size_t from, Diagrams& diagrams, const Steps& taken, Steps& now) const;
 
   private:
