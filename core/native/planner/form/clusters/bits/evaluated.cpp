@@ -85,9 +85,9 @@ class Evaluated {
     // Puts what pieces from one on do in all in place of them, if they are fewer then; returns how much was read as them.
     // last: becomes the last piece before those that come behind.
     std::size_t take(std::size_t from, std::size_t& last) {
-        Steps now;
-        End best = scanner_.best(from, diagrams_, taken_, now);
-        taken_ += now, work_ += now.all;
+        const std::size_t before = taken_.all;
+        End best = scanner_.best(from, taken_);
+        work_ += taken_.all - before;
         in_vain_[from] = !best.pieces;
         if (best.worth < worth_)  // what begins inside is hardly worth more
             for (const std::size_t k : best.inside) waits_[k] = true;
@@ -151,7 +151,6 @@ class Evaluated {
     std::vector<bool> waits_;  // and those that are part of what is worth too little as yet
     PieceLines lines_;
     Scanner scanner_;
-    Diagrams diagrams_;  // of what is looked at from a piece on
     Steps taken_;
 };
 

@@ -21,22 +21,22 @@ constexpr std::size_t for_step = 2, for_step_back = 4, few = 3, part_for_few = 4
 
 }  // namespace
 
-End Scanner::best(std::size_t from, Diagrams& diagrams, const Steps& taken, Steps& now) const {
+End Scanner::best(std::size_t from, Steps& taken) {
     bool refused = false;
-    End out = scan(from, diagrams, Frames::guessed, taken, now, refused);
+    End out = scan(from, Frames::guessed, taken, refused);
     if (out.pieces || !refused || taken.again >= within_ / 2) return out;
-    Steps again;
-    out = scan(from, diagrams, Frames::let_go, taken, again, refused);
-    again.again = again.all, now += again;
+    const std::size_t before = taken.all;
+    out = scan(from, Frames::let_go, taken, refused);
+    taken.again += taken.all - before;
     if (out.worth < least_again) out.pieces = 0;  // what is inside is kept: others that begin there are hardly worth more
     return out;
 }
 
 // What does not fit comes behind, and what is on other wires and does not come again comes first. refused: whether some
 // piece is not diagonal.
-End Scanner::scan(std::size_t from, Diagrams& diagrams, Frames frames, const Steps& taken, Steps& to, bool& refused) const {
-    diagrams.reset();
-    Evaluation now(diagrams, static_cast<int>(given_.num_wires()), zeros_ ? lines_.untouched(from) : 0, frames);
+End Scanner::scan(std::size_t from, Frames frames, Steps& taken, bool& refused) {
+    diagrams_.reset();
+    Evaluation now(diagrams_, static_cast<int>(given_.num_wires()), zeros_ ? lines_.untouched(from) : 0, frames);
     End best;
     std::vector<std::size_t> inside, before;
     std::vector<std::vector<Axis>> left(given_.num_wires());  // axes of pieces that come behind
@@ -83,8 +83,8 @@ End Scanner::scan(std::size_t from, Diagrams& diagrams, Frames frames, const Ste
         look(now, inside.size(), best);
         looked.entries += now.work() - begun;
     }
-    if (steps() > enough()) to.more += steps() - enough();
-    to.all += now.work();
+    if (steps() > enough()) taken.more += steps() - enough();
+    taken.all += now.work();
     inside.resize(best.pieces);
     if (best.pieces) std::erase_if(before, [&](std::size_t k) { return k > inside.back(); });
     best.inside = std::move(inside), best.before = std::move(before);

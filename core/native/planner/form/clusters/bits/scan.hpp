@@ -21,11 +21,6 @@ struct End {
 // Steps that were taken: in all, more than what is enough from a piece on, and where frames were let go of.
 struct Steps {
     std::size_t all = 0, more = 0, again = 0;
-
-    Steps& operator+=(const Steps& other) {
-        all += other.all, more += other.more, again += other.again;
-        return *this;
-    }
 };
 
 // Goes on from a piece to the best end.
@@ -37,9 +32,9 @@ class Scanner {
             std::size_t within)
         : given_(given), returns_(returns), lines_(lines), zeros_(zeros), within_(within) {}
 
-    // Returns the best end from a piece on, with no pieces if there is none that may be taken. taken: before it; to `now`
-    // what it takes is added.
-    End best(std::size_t from, Diagrams& diagrams, const Steps& taken, Steps& now) const;
+    // Returns the best end from a piece on, with no pieces if there is none that may be taken. taken: to which its steps are
+    // added.
+    End best(std::size_t from, Steps& taken);
 
   private:
     using Frames = Evaluation::Frames;
@@ -49,7 +44,7 @@ class Scanner {
         std::size_t entries = 0, fewest = 0, left = 0;
     };
 
-    End scan(std::size_t from, Diagrams& diagrams, Frames frames, const Steps& taken, Steps& now, bool& refused) const;
+    End scan(std::size_t from, Frames frames, Steps& taken, bool& refused);
     bool may_look(const Evaluation& now, std::size_t pieces, const End& best, Looked& at) const;
     static void look(const Evaluation& of, std::size_t pieces, End& best);
 
@@ -58,6 +53,7 @@ class Scanner {
     const PieceLines& lines_;
     bool zeros_;
     std::size_t within_;
+    Diagrams diagrams_;  // of what is looked at from a piece on
 };
 
 }  // namespace qx::form
