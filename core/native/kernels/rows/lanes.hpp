@@ -28,8 +28,8 @@ QX_INLINE void exchange_in_registers(Vector<Real>* values) {
 
 // Exchanges the lane bits in a mask with row bits whose offsets are given in the order of lanes.
 //
-// Vectors are put together out of pieces of 16 bytes or more as they are loaded, which leaves only the lane bits within such
-// a piece to be exchanged in registers: loads of pieces need not wait for the one unit that moves lanes.
+// Vectors are put together out of pieces as they are loaded, which leaves only the lane bits within such a piece to be
+// exchanged in registers: loads of pieces need not wait for the units that move lanes.
 template <class Real, int mask>
 inline void exchange_lanes(Rows<Real> rows, const Half* offsets) {
     constexpr int n = lanes<Real>, count = bits_in(mask), all = 1 << count,
