@@ -125,8 +125,8 @@ inline auto concatenated(typename VectorOf<Real, sizeof...(lane) / 2>::type low,
 
 }  // namespace detail
 
-// The least bytes of a vector that are loaded on their own, see `exchange_lanes`. Vectors of 64 bytes out of four pieces take
-// 1.1 to 1.8 times as long as out of two.
+// The least bytes of a vector that are loaded on their own, see `exchange_lanes`. Vectors of 64 bytes out of four pieces
+// take 1.1 to 1.8 times as long as out of two.
 constexpr int least_piece = QX_VECTOR_BYTES == 64 ? 32 : 16;
 
 // Loads a vector of `size` reals that lie in memory in pieces of so many bytes.

@@ -2,20 +2,9 @@
 
 #include "planner/plan.hpp"
 
-#ifdef __GLIBC__
-#include <malloc.h>
-#endif
-
-#include <algorithm>
-#include <cmath>
-#include <cstring>
 #include <limits>
 #include <memory>
 
-#include "base/export.hpp"
-#include "base/owned.hpp"
-#include "planner/blocks/turned.hpp"
-#include "planner/encode/writer.hpp"
 #include "planner/rewrite/rotate.hpp"
 #include "planner/tiles/long_sweeps.hpp"
 #include "thresholds/table.hpp"
@@ -23,10 +12,6 @@
 namespace qx::plan {
 
 namespace {
-
-// A plan on bits may be predicted to take so many times what is wanted, and the default may take so many times that: of 555
-// that were made six took less than a third of what had been predicted, and two less than 0.53 of the default.
-constexpr double doubt = 3, doubt_of_default = 1.5;
 
 // Whether an `Index` counts all numbers.
 bool fit(const PlanContext& context, const CoefficientProgram& program) {
@@ -63,9 +48,6 @@ Planner::State Planner::advance() {
         case State::join: join(); break;
         case State::rotate: rotate_all(); break;
         case State::choose: choose(); break;
-        case State::attempt: attempt(); break;
-        case State::linear: try_linear(); break;
-        case State::others: choose_others(); break;
         case State::stages: make_stages(); break;
         case State::read:
         case State::done:
@@ -74,10 +56,15 @@ Planner::State Planner::advance() {
         case State::too_large:
         case State::too_wide: break;
     }
-    bool fits =
-        attempt_ ? fit(*attempt_->candidate.context, attempt_->candidate.program) : !context || fit(*context, program_);
-    if (!fits) state_ = State::too_large;
+    if (!fits()) state_ = State::too_large;
     return state_;
+}
+
+// Whether an `Index` counts all numbers so far.
+bool Planner::fits() const {
+    if (!best_) return !context || fit(*context, program_);
+    const CandidatePlan* current = best_->current();
+    return !current || fit(*current->context, current->program);
 }
 
 void Planner::absorb() {
@@ -132,98 +119,27 @@ void Planner::rotate_all() {
     state_ = State::choose;
 }
 
-// Finds the default by predictions, one after another; see candidates.hpp.
+// Goes on with plans for one device, and takes the best.
 void Planner::choose() {
     if (on_levels_) return begin_stages();
-    if (!candidates_) {
-        candidate_ = std::make_unique<CandidatePlan>(
-            CandidatePlan{std::move(context), std::move(program_), std::move(work_), start, end});
-        candidates_ = std::make_unique<CandidateSearch>(candidate_->work, num_bits_, shape_, fresh_, lows_);
+    if (!best_)
+        best_ = std::make_unique<BestPlan>(given(), num_bits_, shape_, fresh_, std::move(lows_), promise_, most_);
+    switch (best_->advance()) {
+        case BestPlan::State::longer: state_ = State::longer; return;
+        case BestPlan::State::stuck: state_ = State::stuck; return;
+        case BestPlan::State::done: break;
+        default: return;
     }
-    if (candidates_->advance()) return;
-    bool grows = fresh_ == below(num_bits_), whole = grows || !fresh_;
-    bool may_grow = !grows || has(Rule::growth);
-    if (shape_.linear && whole && may_grow &&
-        is_worth_trying(candidate_->work, num_bits_, shape_, promise_, *candidate_->context))
-        linear_ = std::make_unique<LinearPlanner>(candidate_->copy(), num_bits_, shape_, promise_, grows);
-    const double passes = candidates_->least() / static_cast<double>(unit(num_bits_));
-    if (passes > doubt * most_) {
-        state_ = linear_ && linear_->pays(passes, most_) ? State::linear : State::longer;
-        return;
-    }
-    begin_attempt(candidates_->standard(), !candidates_->looks_on());
-}
-
-// Begins the plan in some choice; the last one needs no copy.
-void Planner::begin_attempt(PlanChoice choice, bool is_last) {
-    CandidatePlan candidate = is_last ? std::move(*candidate_) : candidate_->copy();
-    attempt_ = std::make_unique<Attempt>(std::move(candidate), choice, num_bits_, shape_, fresh_, !lows_.empty());
-    state_ = State::attempt;
-}
-
-// Goes on with the plan in one choice; of several the one is kept that takes least time, the first of equals.
-void Planner::attempt() {
-    if (!attempt_->advance()) {
-        state_ = State::stuck;
-        return;
-    }
-    bool worse = made_ && attempt_->time() >= made_->time();
-    if (!attempt_->done() && !worse) return;
-    bool is_first = !made_;
-    if (!worse) made_ = std::move(attempt_);
-    attempt_.reset();
-    if (!is_first) return next_attempt();
-    auto passes = [&] { return time_of(made_->steps, num_bits_, shape_.with(made_->lows), *made_->candidate.context); };
-    state_ = linear_ && linear_->pays(passes(), most_) ? State::linear : on_bits();
-}
-
-// Goes on with plans in a CNOT frame, and takes the best one if it is clearly better than the one on bits.
-void Planner::try_linear() {
-    if (linear_->advance()) return;
-    state_ = on_bits();
-    if (LinearAttempt* found = linear_->better()) {
-        linear = true, floats = shape_.floats && !fresh_, lows = shape_.low;
-        steps = std::move(found->steps), program_ = std::move(found->program), context = std::move(found->context);
-        start = linear_->candidate.start;
-        end = moved({linear_->candidate.end.address, linear_->candidate.end.flip ^ linear_->flip()}, found->at);
-        made_.reset(), candidates_.reset(), candidate_.reset();
-        cut_long_sweeps(steps, num_bits_, shape_.with(lows), *context);
-        state_ = State::done;
-    }
-    linear_.reset();
-}
-
-// Goes on with plans on bits, if the default tells of one that is wanted.
-Planner::State Planner::on_bits() {
-    const double most = doubt_of_default * most_ * static_cast<double>(unit(num_bits_));
-    return made_ && (shape_.counted == 0 || made_->time() <= most) ? State::others : State::longer;
-}
-
-// Finds other candidates by predictions, one after another.
-void Planner::choose_others() {
-    if (!candidates_->advance()) next_attempt();
-}
-
-void Planner::next_attempt() {
-    const std::vector<PlanChoice>& others = candidates_->others();
-    if (attempts_ == others.size()) return finish();
-    PlanChoice choice = others[attempts_++];
-    begin_attempt(choice, attempts_ == others.size());
-}
-
-void Planner::finish() {
-    start = made_->candidate.start, end = made_->candidate.end;
-    context = std::move(made_->candidate.context), program_ = std::move(made_->candidate.program),
-    steps = std::move(made_->steps);
-    reordered = made_->reordered, floats = made_->floats, lows = made_->lows;
-    made_.reset(), candidates_.reset(), linear_.reset(), candidate_.reset();
-    cut_long_sweeps(steps, num_bits_, shape_.with(lows), *context);
-    state_ = std::isfinite(most_) && time() >= most_ ? State::longer : State::done;
+    start = best_->candidate.start, end = best_->candidate.end;
+    context = std::move(best_->candidate.context), program_ = std::move(best_->candidate.program);
+    steps = std::move(best_->steps);
+    reordered = best_->reordered, floats = best_->floats, linear = best_->linear, lows = best_->lows;
+    best_.reset();
+    state_ = State::done;
 }
 
 void Planner::begin_stages() {
-    CandidatePlan candidate{std::move(context), std::move(program_), std::move(work_), start, end};
-    staging_ = std::make_unique<Staging>(std::move(candidate), num_bits_, on_levels_->levels, shape_, fresh_, lows_,
+    staging_ = std::make_unique<Staging>(given(), num_bits_, on_levels_->levels, shape_, fresh_, lows_,
                                          on_levels_->rates, on_levels_->stays,
                                          shape_.relabels && has(Rule::far_parities) ? on_levels_->parities : 0);
     state_ = State::stages;
@@ -268,209 +184,3 @@ void Planner::list() {
 }
 
 }  // namespace qx::plan
-
-// --- what Python calls; planning/planner.py says what the integers mean ----------------------------------------------
-
-namespace {
-
-using namespace qx::plan;
-using qx::Owned;
-
-// Gives memory that planning has freed back to the system, which free() does with the largest blocks alone.
-void trim() {
-#ifdef __GLIBC__
-    malloc_trim(0);
-#endif
-}
-
-// Reads whether there are levels, and then local, peers, slice, ranks, mesh, stays, place, parities, how many layers, and
-// their bits; and their rates, those of `Rates` and then of the layers.
-std::unique_ptr<OnLevels> on_levels(const qx::Int* given, const double* rates) {
-    if (!*given++) return nullptr;
-    auto at = [&](int k) { return static_cast<int>(given[k]); };
-    Levels levels{at(0), at(1), at(2), at(3), given[4] != 0, {}};
-    auto out = std::make_unique<OnLevels>(OnLevels{std::move(levels), {}, given[5] != 0, given[6] != 0, at(7)});
-    std::memcpy(&out->rates, rates, sizeof out->rates);
-    rates += sizeof out->rates / sizeof *rates;
-    for (int k = 0; k < at(8); ++k) out->levels.layers.push_back({at(9 + k), rates[k]});
-    return out;
-}
-
-// Returns a new planner that has read the beginning of a circuit; null after a Python exception. See `plan_begin`.
-Planner* begun(qx::python::Object* ops, const qx::Int* types, const qx::Int* given, const double* rates) {
-    auto reader = std::make_unique<Reader>(ops, types);
-    const qx::Int* shape = given;
-    Shape fitted{static_cast<int>(shape[0]),
-                 static_cast<int>(shape[1]),
-                 static_cast<int>(shape[2]),
-                 static_cast<int>(shape[3]),
-                 static_cast<int>(shape[4]),
-                 static_cast<int>(shape[5]),
-                 static_cast<int>(shape[6]),
-                 static_cast<int>(shape[7]),
-                 static_cast<int>(shape[8]),
-                 shape[9] != 0,
-                 shape[12] != 0,
-                 shape[13] != 0,
-                 shape[14] != 0,
-                 rates[0],
-                 rates[1],
-                 rates[2],
-                 rates[3],
-                 rates[4],
-                 rates[5],
-                 rates[6],
-                 static_cast<int>(shape[15]),
-                 rates[7],
-                 rates[8],
-                 rates[9],
-                 Rules(static_cast<Mask>(shape[16]))};
-    fitted.follow_rules();
-    given += 17;
-    int num_bits = static_cast<int>(*given++);
-    Layout start{{given, given + num_bits}, static_cast<Mask>(shape[10])};
-    given += num_bits;
-    const qx::Int tried = *given++;
-    std::vector<Mask> lows;
-    if (fitted.rules.has(Rule::lowest)) lows.assign(given, given + tried);
-    given += tried;
-    auto made =
-        std::make_unique<Planner>(std::move(reader), num_bits, start, fitted, static_cast<Mask>(shape[11]), std::move(lows),
-                                  Promise{rates[10], rates[11], rates[12]}, rates[13], on_levels(given, rates + 14));
-    return made->read() ? made.release() : nullptr;
-}
-
-// Takes a step; returns what `plan_advance` does.
-qx::Int advanced(Planner& made) {
-    switch (made.advance()) {
-        case Planner::State::done:
-            if (made.is_large()) trim();
-            return 0;
-        case Planner::State::read: return 2;
-        case Planner::State::longer: return -4;
-        case Planner::State::stuck: return -1;
-        case Planner::State::too_large: return -2;
-        case Planner::State::too_wide: return -3;
-        default: return 1;
-    }
-}
-
-}  // namespace
-
-// Returns a new planner for a tuple of operations; 0 if they cannot be read, and then a Python exception is raised. types:
-// as in `read`. given: the integers of `planned` in planning/planner.py. rates: item_work, balance, block,
-// seen, transposed, counted, exchanged, scattered, elsewhere, permute, the numbers of `Promise`, the passes over the full
-// state that a plan takes which nobody wants, and for several levels their rates.
-QX_EXPORT(plan_begin, (qx::python::Object* ops, const qx::Int* types, const qx::Int* given, const double* rates)) {
-    return Owned<Planner>::make([&] { return begun(ops, types, given, rates); });
-}
-
-// Reads the next part of the circuit, for which the planner waits; see `plan_begin`, whose operations and types it still
-// reads.
-QX_EXPORT(plan_read, (qx::Int planner)) {
-    return Owned<Planner>::change(planner, [](Planner& made) { return made.read() ? 0 : -1; });
-}
-
-// Goes on for about so many milliseconds; returns 0 when the plan is done, 1 while it is not, 2 if it waits for `plan_read`,
-// -1 for a broken plan, -2 for one with too many numbers, -3 for an operation that mixes more bits than can be local, -4 for
-// one that nobody wants.
-QX_EXPORT(plan_advance, (qx::Int planner, qx::Int milliseconds)) {
-    return Owned<Planner>::change(
-        planner, [&](Planner& made) { return qx::worked_for(milliseconds, [&] { return advanced(made); }); });
-}
-
-// Writes the address and the length of each array of a finished plan, and then numbers, the last of which is the address of
-// its `PlanSteps`; the planner keeps all until it is freed.
-QX_EXPORT(plan_arrays, (qx::Int planner, qx::Int* out)) {
-    Planner* made = &Owned<Planner>::at(planner);
-    auto write = [&](const auto& values) {
-        *out++ = reinterpret_cast<qx::Int>(values.data());
-        *out++ = static_cast<qx::Int>(values.size());
-    };
-    write(made->steps.steps), write(made->steps.register_blocks), write(made->steps.items), write(made->steps.packed);
-    write(made->context->words), write(made->context->values);
-    write(made->context->patterns.all().bytes()), write(made->context->patterns.all().ends());
-    write(made->context->labels.bytes()), write(made->context->labels.ends());
-    write(made->start.address), write(made->end.address);
-    const CoefficientProgram& program = made->program();
-    *out++ = static_cast<qx::Int>(made->start.flip), *out++ = static_cast<qx::Int>(made->end.flip);
-    *out++ = program.num_operands(), *out++ = made->reordered, *out++ = made->floats;
-    *out++ = made->linear, *out++ = made->lows;
-    const PlanContext& context = *made->context;
-    std::size_t places = (context.places.size() + context.listed.size()) * sizeof(Index);
-    *out++ = program.size(), *out++ = static_cast<qx::Int>(program.bytes() + places);
-    *out++ = std::ranges::count_if(made->steps.steps, [](const Step& step) { return step.type != Step::sweep; });
-    *out++ = reinterpret_cast<qx::Int>(static_cast<PlanSteps*>(made));
-    return 0;
-}
-
-// Writes of a finished plan on several levels address and length of `Planner::stages`, whether parities are far, and which
-// index bits are fresh in the end.
-QX_EXPORT(plan_stages, (qx::Int planner, qx::Int* out)) {
-    Planner* made = &Owned<Planner>::at(planner);
-    out[0] = reinterpret_cast<qx::Int>(made->stages.data()), out[1] = static_cast<qx::Int>(made->stages.size());
-    out[2] = made->parities, out[3] = static_cast<qx::Int>(made->left);
-    return 0;
-}
-
-// Writes how long a finished plan on one device takes, in passes over the full state.
-QX_EXPORT(plan_time, (qx::Int planner, double* out)) {
-    *out = Owned<Planner>::at(planner).time();
-    return 0;
-}
-
-// Writes the address and the length of each array of the coefficient program as qsim_ex.steps.numbers has it. It is called
-// with the interpreter's lock held, so that one thread alone makes them.
-QX_EXPORT(plan_listed, (qx::Int planner, qx::Int* out)) {
-    return Owned<Planner>::extend(planner, [&](Planner& plan) {
-        plan.list();
-        auto write = [&](const auto& values) {
-            *out++ = reinterpret_cast<qx::Int>(values.data());
-            *out++ = static_cast<qx::Int>(values.size());
-        };
-        const CoefficientArrays& made = plan.listed();
-        write(made.program), write(made.places), write(made.incidence), write(made.packed);
-        return 0;
-    });
-}
-
-// Returns an encoder of the sweeps of a plan (its `PlanSteps`), for a state of 2^num_bits amplitudes and vectors of
-// 2^lane_bits real numbers of `real_bytes` bytes.
-QX_EXPORT(plan_encode_begin, (qx::Int steps, qx::Int num_bits, qx::Int lane_bits, qx::Int real_bytes)) {
-    auto* plan = reinterpret_cast<const PlanSteps*>(steps);
-    return Owned<Encoder>::make([&] {
-        return new Encoder(*plan->context, plan->steps, static_cast<int>(num_bits), static_cast<int>(lane_bits),
-                           static_cast<int>(real_bytes));
-    });
-}
-
-// Goes on for about so many milliseconds; returns 0 when all sweeps are encoded, 1 while they are not.
-QX_EXPORT(plan_encode, (qx::Int encoder, qx::Int milliseconds)) {
-    return Owned<Encoder>::change(
-        encoder, [&](Encoder& made) { return qx::worked_for(milliseconds, [&] { return qx::Int{made.advance()}; }); });
-}
-
-// Writes where the programs of encoded sweeps begin, one behind the other, the bytes of all, and how many dense blocks may
-// get other numbers.
-QX_EXPORT(plan_encoded, (qx::Int encoder, qx::Int* out)) {
-    const EncodedSweeps& made = Owned<Encoder>::at(encoder).sweeps();
-    out[0] = reinterpret_cast<qx::Int>(made.programs.data()), out[1] = static_cast<qx::Int>(made.bytes());
-    out[2] = Owned<Encoder>::at(encoder).links().turnable();
-    return 0;
-}
-
-// Writes other numbers for dense blocks in place of those among all packed numbers of the plan; see `turn_blocks`.
-QX_EXPORT(plan_turn_blocks, (qx::Int encoder, void* packed)) {
-    const qx::plan::BlockLinks& links = Owned<Encoder>::at(encoder).links();
-    return qx::guarded([&] { return turn_blocks(links.blocks, static_cast<std::complex<double>*>(packed)); });
-}
-
-QX_EXPORT(plan_free_encoded, (qx::Int encoder)) {
-    Owned<Encoder>::drop(encoder);
-    return 0;
-}
-
-QX_EXPORT(plan_free, (qx::Int planner)) {
-    Owned<Planner>::drop(planner);
-    return 0;
-}

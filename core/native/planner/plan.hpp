@@ -9,8 +9,7 @@
 
 #include <memory>
 
-#include "planner/attempt.hpp"
-#include "planner/linear/schedule.hpp"
+#include "planner/choice/best_plan.hpp"
 #include "planner/rewrite/cancel.hpp"
 #include "planner/rewrite/controls/controls.hpp"
 #include "planner/rewrite/global_phase.hpp"
@@ -44,9 +43,6 @@ class Planner : public PlanSteps {
         join,
         rotate,
         choose,
-        attempt,
-        linear,
-        others,
         stages,
         done,
         longer,
@@ -85,17 +81,13 @@ class Planner : public PlanSteps {
 
   private:
     bool has(Rule rule) const { return shape_.rules.has(rule); }
+    bool fits() const;
+    // All that candidate plans are made from.
+    CandidatePlan given() { return {std::move(context), std::move(program_), std::move(work_), start, end}; }
     void absorb();
     void join();
     void rotate_all();
     void choose();
-    void begin_attempt(PlanChoice choice, bool is_last);
-    void attempt();
-    void try_linear();
-    State on_bits();
-    void choose_others();
-    void next_attempt();
-    void finish();
     void begin_stages();
     void make_stages();
     void take(StageAttempt& made);
@@ -116,13 +108,9 @@ class Planner : public PlanSteps {
     std::unique_ptr<RunJoiner> joiner_;
     std::vector<Piece> work_;
     std::vector<Mask> lows_;
-    std::unique_ptr<CandidateSearch> candidates_;
-    std::unique_ptr<CandidatePlan> candidate_;  // what is left for the next candidates
-    std::size_t attempts_ = 0;  // at other candidates than the default
-    std::unique_ptr<Attempt> attempt_, made_;  // the plan in the making, and the best that is made
     Promise promise_;
     double most_;
-    std::unique_ptr<LinearPlanner> linear_;
+    std::unique_ptr<BestPlan> best_;  // while it is made
     std::unique_ptr<OnLevels> on_levels_;
     std::unique_ptr<Staging> staging_;
     std::unique_ptr<CoefficientArrays> listed_;

@@ -3,7 +3,7 @@
 
 #include <memory>
 
-#include "planner/attempt.hpp"
+#include "planner/choice/attempt.hpp"
 #include "planner/linear/sweep.hpp"
 
 namespace qx::plan {

@@ -4,7 +4,7 @@
 // does not have, and not those that it has. From then on it is a plan on bits.
 #pragma once
 
-#include "planner/attempt.hpp"
+#include "planner/choice/attempt.hpp"
 #include "planner/stages/division.hpp"
 #include "planner/stages/on_bits.hpp"
 #include "planner/stages/stage_cost.hpp"

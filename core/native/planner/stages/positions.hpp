@@ -4,7 +4,7 @@
 // index bit at rest: the position itself, or in a migrated state the index bit in host memory.
 #pragma once
 
-#include "planner/candidates.hpp"
+#include "planner/choice/candidates.hpp"
 #include "planner/stages/division.hpp"
 
 namespace qx::plan {

@@ -11,7 +11,7 @@
 #include <deque>
 #include <memory>
 
-#include "planner/attempt.hpp"
+#include "planner/choice/attempt.hpp"
 #include "planner/stages/linear_division.hpp"
 #include "planner/stages/positions.hpp"
 #include "planner/stages/stage_cost.hpp"

@@ -1,6 +1,6 @@
 // A plan that is made in one choice.
 
-#include "planner/attempt.hpp"
+#include "planner/choice/attempt.hpp"
 
 #include <algorithm>
 #include <limits>

@@ -3,7 +3,7 @@
 
 #include <memory>
 
-#include "planner/candidates.hpp"
+#include "planner/choice/candidates.hpp"
 #include "planner/rewrite/absorb.hpp"
 #include "planner/tiles/sweep.hpp"
 

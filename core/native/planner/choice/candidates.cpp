@@ -1,6 +1,6 @@
 // The candidate plans: which are tried by predictions, and which are made to the end.
 
-#include "planner/candidates.hpp"
+#include "planner/choice/candidates.hpp"
 
 #include <algorithm>
 #include <limits>
