@@ -120,7 +120,7 @@ def objects(architecture: str, compiler: str, sanitize: str, *, tests: bool = Fa
     folder = _folder(architecture, compiler, sanitize)
     flags = [*FLAGS, *(STRICT if "clang" in (compiler or "clang") else ("-w", "-Wno-psabi"))]
     flags += [f"-fsanitize={sanitize}", "-fno-omit-frame-pointer", "-g1"] if sanitize else ["-g0"]
-    # At -O3 GCC 12 drops a test of `own & high_` in planner/stages/on_bits.cpp (its pass dominator-opts does).
+    # At -O3 GCC 12 drops a test of `own & high_` in planner/stages/parities/on_bits.cpp (its pass dominator-opts does).
     flags += ["-O1"] if sanitize and "clang" not in (compiler or "clang") else []
     # Tests in C++ call kernels as Python does, with addresses of no type.
     flags += ["-fno-sanitize=function"] if "undefined" in sanitize and "clang" in compiler else []

@@ -134,7 +134,7 @@ PROVED: Mapping[tuple[str, str, str], str] = {
         ";",
     ): "what made the stages is not asked again, and its memory is given back with the planner",
     (
-        f"{_NATIVE}planner/stages/linear_division.cpp",
+        f"{_NATIVE}planner/stages/parities/linear_division.cpp",
         "const std::vector<WorkOutline> seen = outlines(candidate_->work, candidate_->work.size(), false, false);",
         "const std::vector<WorkOutline> seen = outlines(candidate_->work, candidate_->work.size(), false, true);",
     ): "work in a CNOT frame all runs in sweeps",

@@ -1,8 +1,8 @@
 // The form of a run on a GPU as flat arrays: the meaning of each integer.
 //
-// planner/encode/launches.cpp writes it, kernels/enqueue.cpp reads it. `words` are instructions one behind the other;
-// `places`, of 32 bits, are indices into the coefficient buffer, or into it as real numbers; `room`, of float64, begins with
-// the coefficient buffer and, behind it, the constants 0, 1 and -1 (see qsim_ex.kernels.cuda.interpret.packing).
+// planner/encode/launches/launches.cpp writes it, kernels/enqueue.cpp reads it. `words` are instructions one behind the
+// other; `places`, of 32 bits, are indices into the coefficient buffer, or into it as real numbers; `room`, of float64,
+// begins with the coefficient buffer and, behind it, the constants 0, 1 and -1 (see qsim_ex.kernels.cuda.interpret.packing).
 #pragma once
 
 #include "base/int.hpp"

@@ -122,8 +122,7 @@ void Planner::rotate_all() {
 // Goes on with plans for one device, and takes the best.
 void Planner::choose() {
     if (on_levels_) return begin_stages();
-    if (!best_)
-        best_ = std::make_unique<BestPlan>(given(), num_bits_, shape_, fresh_, std::move(lows_), promise_, most_);
+    if (!best_) best_ = std::make_unique<BestPlan>(given(), num_bits_, shape_, fresh_, std::move(lows_), promise_, most_);
     switch (best_->advance()) {
         case BestPlan::State::longer: state_ = State::longer; return;
         case BestPlan::State::stuck: state_ = State::stuck; return;
@@ -139,9 +138,9 @@ void Planner::choose() {
 }
 
 void Planner::begin_stages() {
-    staging_ = std::make_unique<Staging>(given(), num_bits_, on_levels_->levels, shape_, fresh_, lows_,
-                                         on_levels_->rates, on_levels_->stays,
-                                         shape_.relabels && has(Rule::far_parities) ? on_levels_->parities : 0);
+    staging_ =
+        std::make_unique<Staging>(given(), num_bits_, on_levels_->levels, shape_, fresh_, lows_, on_levels_->rates,
+                                  on_levels_->stays, shape_.relabels && has(Rule::far_parities) ? on_levels_->parities : 0);
     state_ = State::stages;
 }
 

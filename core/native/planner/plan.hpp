@@ -37,19 +37,7 @@ class Planner : public PlanSteps {
     Planner(std::unique_ptr<Reader> reader, int num_bits, const Layout& start, const Shape& shape, Mask fresh,
             std::vector<Mask> lows, const Promise& promise, double most, std::unique_ptr<OnLevels> on_levels);
 
-    enum class State {
-        read,
-        absorb,
-        join,
-        rotate,
-        choose,
-        stages,
-        done,
-        longer,
-        stuck,
-        too_large,
-        too_wide
-    };
+    enum class State { read, absorb, join, rotate, choose, stages, done, longer, stuck, too_large, too_wide };
 
     // Does a bounded amount of work; the last state is `done`, or `longer` if the plan takes as long as nobody wants,
     // `stuck` if a sweep would run no work, `too_large` if there are more numbers than an `Index` counts, or `too_wide` if

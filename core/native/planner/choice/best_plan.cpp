@@ -82,7 +82,10 @@ BestPlan::State BestPlan::try_linear() {
     linear = true, floats = shape_.floats && !fresh_, lows = shape_.low;
     steps = std::move(found->steps);
     const Layout& end = linear_->candidate.end;
-    candidate = {std::move(found->context), std::move(found->program), {}, linear_->candidate.start,
+    candidate = {std::move(found->context),
+                 std::move(found->program),
+                 {},
+                 linear_->candidate.start,
                  moved({end.address, end.flip ^ linear_->flip()}, found->at)};
     made_.reset(), linear_.reset();
     cut_long_sweeps(steps, num_bits_, final_shape(), *candidate.context);

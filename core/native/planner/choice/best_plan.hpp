@@ -17,8 +17,8 @@ class BestPlan {
 
     enum class State { choose, attempt, linear, others, done, longer, stuck };
 
-    // Does a bounded amount of work; the last state is `done`, `longer` if the plan takes as long as nobody wants, or `stuck`
-    // if a sweep would run no work.
+    // Does a bounded amount of work; the last state is `done`, `longer` if the plan takes as long as nobody wants, or
+    // `stuck` if a sweep would run no work.
     State advance();
     // The candidate whose plan is in the making or is made; null between them.
     const CandidatePlan* current() const;

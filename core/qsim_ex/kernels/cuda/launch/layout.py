@@ -1,4 +1,4 @@
-"""The launches of a plan, laid out by core/native/planner/encode/launches.cpp.
+"""The launches of a plan, laid out by core/native/planner/encode/launches/launches.cpp.
 
 A new structure's first run makes no Python object for a register block or a number: the planner's arrays become
 programs, takes, recipes of tables, and the words of core/native/kernels/run_words.hpp. Later runs are laid out in the
@@ -81,7 +81,7 @@ def _functions(kernels: Sequence[CompiledSweep | None]) -> list[LoadedKernel]:
 
 @cache
 def _text(number: int, precision: Precision) -> KernelText:
-    """Return a kernel by its number in native code: RunKernel of planner/encode/launches.hpp."""
+    """Return a kernel by its number in native code: RunKernel of planner/encode/launches/launches.hpp."""
     fixed_kernels: dict[int, str] = {0: "basis", 4: "scale"} | {5 + k: name for k, (name, _) in enumerate(BY_VALUE)}
     if number in fixed_kernels:
         return fixed.first(precision, (fixed_kernels[number],))[0]

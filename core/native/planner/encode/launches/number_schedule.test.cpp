@@ -1,6 +1,6 @@
 // Tests of the order in which numbers are computed: each before the first launch that takes it, and none that nobody takes.
 
-#include "planner/encode/number_schedule.hpp"
+#include "planner/encode/launches/number_schedule.hpp"
 
 #include <complex>
 #include <set>

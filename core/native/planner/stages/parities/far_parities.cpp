@@ -1,6 +1,6 @@
 // Which work runs in which stage, where what is far may be any parity.
 
-#include "planner/stages/far_parities.hpp"
+#include "planner/stages/parities/far_parities.hpp"
 
 #include <map>
 

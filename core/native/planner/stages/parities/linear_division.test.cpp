@@ -1,6 +1,6 @@
 // Tests of divisions with far parities: how often a division moves the state, and where far parities are looked for.
 
-#include "planner/stages/linear_division.hpp"
+#include "planner/stages/parities/linear_division.hpp"
 
 #include "planner/naive.test.hpp"
 

@@ -1,4 +1,4 @@
-#include "planner/encode/number_schedule.hpp"
+#include "planner/encode/launches/number_schedule.hpp"
 
 #include <algorithm>
 #include <numeric>

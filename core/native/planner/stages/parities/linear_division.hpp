@@ -6,7 +6,7 @@
 
 #include "planner/choice/attempt.hpp"
 #include "planner/stages/division.hpp"
-#include "planner/stages/on_bits.hpp"
+#include "planner/stages/parities/on_bits.hpp"
 #include "planner/stages/stage_cost.hpp"
 
 namespace qx::plan {

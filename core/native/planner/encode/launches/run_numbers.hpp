@@ -1,6 +1,7 @@
 // The numbers of a plan as a run on a GPU has them: how many there are, which ones sweeps take, and its tables.
 #pragma once
 
+#include "planner/encode/launches/number_schedule.hpp"
 #include "planner/plan.hpp"
 
 namespace qx::plan {

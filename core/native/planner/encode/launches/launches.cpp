@@ -1,13 +1,10 @@
 // A run on a GPU as one list of launches: takes of numbers, tables, and a kernel or the interpreter for each sweep.
 
-#include "planner/encode/launches.hpp"
+#include "planner/encode/launches/launches.hpp"
 
 #include <bit>
 #include <memory>
 #include <span>
-
-#include "base/export.hpp"
-#include "base/owned.hpp"
 
 namespace qx::plan {
 
@@ -16,7 +13,6 @@ namespace {
 constexpr Int aligned = 64;      // the numbers of each sweep begin at a multiple of this many reals
 constexpr Int threads_of = 256;  // fixed kernels
 constexpr Int most_blocks = Int{1} << 20;
-constexpr Int other_arguments = 64;  // bytes of the other arguments of the kernels that make tables
 
 std::span<const Int> takes_at(const Int* first, Int count) { return {first, static_cast<std::size_t>(count)}; }
 constexpr Int padded(Int count) { return (count + aligned - 1) / aligned * aligned; }
@@ -27,12 +23,12 @@ constexpr Int blocks_for(Int size) { return std::max(Int{1}, std::min(most_block
 LaunchWriter::LaunchWriter(const Planner& plan, const SweepPrograms& programs, const SweepKernel* kernels,
                            const LaunchSetting& setting, LaunchArrays& out)
     : plan_(plan), numbers_(plan, kernels != nullptr), num_operands_(plan.program().num_operands()), programs_(programs),
-      kernels_(kernels), setting_(setting), out_(out), real_(setting.real_bytes), size_(numbers_.size()) {}
+      kernels_(kernels), setting_(setting), out_(out), real_(setting.real_bytes), size_(numbers_.size()),
+      tables_(numbers_, setting, out.sent) {}
 
 bool LaunchWriter::write() {
     if (size_ > (Int{1} << 29) || !look()) return false;  // places are integers of 32 bits
-    std::vector<Int> reals = far();
-    if (!lay_out_tables(reals, 0, reals.size())) return false;
+    if (!tables_.lay_out(far(), starts())) return false;
     lay_out_room();
     out_.add(slots_ / 8, operands_word, num_operands_);
     const std::vector<Stage> all = stages();
@@ -53,7 +49,7 @@ void LaunchWriter::lay_out_room() {
     out_.constants = 2 * size_, out_.tables = num_tables_;
     factors_at_ = 16 * size_ + 32;
     Int most = 0;
-    for (const TablePart& part : parts_) most = std::max(most, setting_.limits[part.limit]);
+    for (const TablePart& part : tables_.parts()) most = std::max(most, setting_.limits[part.limit]);
     aside_ = factors_at_ + 8 * most;
     values_at_ = aside_ + (kernels_ ? 0 : (plan_.program().room() + 7) / 8 * 8);
     Int beyond = std::max(setting_.few.numbers, setting_.many.numbers);  // what the last struct may be longer
@@ -118,13 +114,14 @@ LaunchWriter::SweepRow LaunchWriter::interpreted(std::size_t number) const {
 std::vector<LaunchWriter::Stage> LaunchWriter::stages() const {
     std::vector<Stage> found{{Stage::begin, 0}};
     std::size_t part = 0, number = 0;
+    const std::vector<TablePart>& parts = tables_.parts();
     for (std::size_t k = 0; k < plan_.steps.steps.size(); ++k) {
         if (plan_.steps.steps[k].type == Step::zero_fill) {
             found.push_back({Stage::zero_fill, k});
             continue;
         }
         const SweepRow& row = sweeps_[number];
-        for (; part < parts_.size() && parts_[part].first < row.tables + row.num_tables; ++part)
+        for (; part < parts.size() && parts[part].first < row.tables + row.num_tables; ++part)
             found.push_back({Stage::table, part});
         found.push_back({Stage::sweep, number++});
     }
@@ -135,9 +132,8 @@ std::vector<LaunchWriter::Stage> LaunchWriter::stages() const {
 std::vector<Int> LaunchWriter::takes(const Stage& stage) const {
     std::vector<Int> found;
     if (stage.kind == Stage::table) {
-        const TablePart& part = parts_[stage.number];
-        auto factors = factors_.begin() + part.factors;
-        found.assign(factors, factors + part.num_factors);
+        const std::span<const Int> factors = tables_.factors(stage.number);
+        found.assign(factors.begin(), factors.end());
     } else if (stage.kind == Stage::sweep) {
         const SweepRow& row = sweeps_[stage.number];
         found.reserve(row.by_value.size());
@@ -194,74 +190,11 @@ std::vector<Int> LaunchWriter::far() const {
     return found;
 }
 
-// Returns where a range of the tables' reals is divided: where those of a sweep begin, nearest to its half, if they do.
-std::size_t LaunchWriter::middle(std::size_t first_take, std::size_t last_take) const {
-    const std::size_t half = first_take + (last_take - first_take) / 2;
-    std::size_t found = half, least = last_take;
-    for (const SweepRow& row : sweeps_) {
-        const auto begin = static_cast<std::size_t>(row.tables);
-        const std::size_t away = begin < half ? half - begin : begin - half;
-        if (first_take < begin && begin < last_take && away < least) found = begin, least = away;
-    }
+// Returns where the tables' reals begin of each sweep.
+std::vector<Int> LaunchWriter::starts() const {
+    std::vector<Int> found;
+    for (const SweepRow& row : sweeps_) found.push_back(row.tables);
     return found;
-}
-
-// Lays out the making of a range of the tables' reals on the device: a word for each, and records of the factors of entries;
-// see TableRecipe of qsim_ex.kernels.cuda.launch.tables. Where no kernel takes so many factors by value two launches make
-// the range. Returns false if that is not enough.
-bool LaunchWriter::lay_out_tables(const std::vector<Int>& every, std::size_t first_take, std::size_t last_take) {
-    if (first_take == last_take) return true;
-    std::span takes(every.begin() + static_cast<std::ptrdiff_t>(first_take),
-                    every.begin() + static_cast<std::ptrdiff_t>(last_take));
-    auto in_halves = [&] {
-        const std::size_t half = middle(first_take, last_take);
-        return half > first_take && lay_out_tables(every, first_take, half) && lay_out_tables(every, half, last_take);
-    };
-    std::vector<Int> factors;
-    const Int end = 2 * size_;  // behind it are constants
-    auto is_direct = [&](Int take) { return take < end && !numbers_.is_entry(take / 2); };
-    std::vector<Int> direct;  // numbers that are no products; one that is taken twice is sent twice, which is rare
-    for (Int take : takes) {
-        if (!is_direct(take)) continue;
-        if (static_cast<Int>(direct.size()) == setting_.limits[numbers_kernels - 1]) return in_halves();
-        direct.push_back(take);
-    }
-    std::vector<Index> entry(static_cast<std::size_t>(numbers_.num_entries()));
-    for (Int take : takes)
-        if (take < end && !is_direct(take)) entry[numbers_.entry(take / 2)] = 1;
-    std::vector<std::uint32_t> records;
-    std::size_t number = 0;  // of an entry, counted from the first table
-    for (const RunNumbers::Table& table : numbers_.tables()) {
-        const auto first = static_cast<std::uint32_t>(factors.size() / 2);
-        const std::uint64_t* bits = table.incidence;
-        bool used = false;
-        for (Int row = 0; row < table.entries; ++row, ++number, bits += table.words()) {
-            if (!entry[number]) continue;
-            used = true;
-            entry[number] = static_cast<Index>(takes.size() + records.size());
-            records.push_back(first), records.push_back(static_cast<std::uint32_t>(table.factors));
-            for (Int k = 0; k < (table.factors + 31) / 32; ++k)
-                records.push_back(static_cast<std::uint32_t>(bits[k / 2] >> k % 2 * 32));
-        }
-        for (Int k = 0; used && k < table.factors; ++k)
-            factors.push_back(2 * static_cast<Int>(table.of[k])), factors.push_back(factors.back() + 1);
-    }
-    std::uint32_t next_direct = static_cast<std::uint32_t>(factors.size());
-    factors.insert(factors.end(), direct.begin(), direct.end());
-    const Int most = static_cast<Int>(factors.size());
-    int limit = 0;
-    for (; limit < numbers_kernels; ++limit)
-        if (most <= setting_.limits[limit] && 8 * setting_.limits[limit] + other_arguments <= setting_.room) break;
-    if (limit == numbers_kernels) return in_halves();
-    parts_.push_back({static_cast<Int>(first_take), static_cast<Int>(takes.size()), static_cast<Int>(out_.sent.size()),
-                      static_cast<Int>(factors_.size()), most, limit});
-    factors_.insert(factors_.end(), factors.begin(), factors.end());
-    for (Int take : takes)
-        out_.sent.push_back(take >= end       ? static_cast<Index>(take - end) << 2 | 3
-                            : is_direct(take) ? next_direct++ << 2
-                                              : entry[numbers_.entry(take / 2)] << 2 | static_cast<Index>(1 + take % 2));
-    out_.sent.insert(out_.sent.end(), records.begin(), records.end());
-    return true;
 }
 
 // Returns those entries of tables that kernels take by value, products of few factors, which are added to the places.
@@ -305,7 +238,7 @@ void LaunchWriter::launch(Int kernel, Int blocks, Int threads, std::initializer_
 
 // Writes the launch that makes a part of the tables; all take their input from the same place.
 void LaunchWriter::table(const Stage& stage) {
-    const TablePart& part = parts_[stage.number];
+    const TablePart& part = tables_.parts()[stage.number];
     take(stage, take_word, factors_at_);
     out_.addresses.push_back(static_cast<Int>(out_.words.size()) + 6);
     launch(numbers_kernel + part.limit, blocks_for(part.count), threads_of,
@@ -353,77 +286,3 @@ void LaunchWriter::zero_fill(Mask fresh) {
 }
 
 }  // namespace qx::plan
-
-namespace {
-
-using namespace qx::plan;
-using qx::Owned;
-
-template <class... Values>
-qx::Int* written(qx::Int* out, const std::vector<Values>&... values) {
-    ((*out++ = reinterpret_cast<qx::Int>(values.data()), *out++ = static_cast<qx::Int>(values.size())), ...);
-    return out;
-}
-
-}  // namespace
-
-// Returns the programs of a finished plan's sweeps for GPUs; writes the address and the length of each of their arrays.
-// real_bytes: of the numbers that kernels compute with. depth: the columns of a matrix whose numbers a warp loads at once.
-// tensor, bodies: as `ProgramWriter` takes them. room: words of 4 bytes behind the last program that may be read.
-QX_EXPORT(plan_programs,
-          (qx::Int steps, qx::Int real_bytes, qx::Int depth, qx::Int tensor, qx::Int bodies, qx::Int room, qx::Int* out)) {
-    return Owned<SweepPrograms>::make([&] {
-        const auto* plan = reinterpret_cast<const PlanSteps*>(steps);
-        auto* made = new SweepPrograms;
-        ProgramWriter writer(*plan->context, plan->steps, real_bytes, static_cast<int>(depth), tensor != 0, bodies != 0,
-                             *made);
-        for (const Step& step : plan->steps.steps)
-            if (step.type == Step::sweep) writer.encode(step);
-        made->words.resize(made->words.size() + static_cast<std::size_t>(room));
-        written(out, made->words, made->shared, made->tables, made->ends);
-        return made;
-    });
-}
-
-QX_EXPORT(plan_free_programs, (qx::Int programs)) {
-    Owned<SweepPrograms>::drop(programs);
-    return 0;
-}
-
-// Returns a plan's launches; writes where their words, places and `sent` begin, how many are sent, three sizes, and the mask
-// of the kernels that are launched, by their numbers. Returns 0 if they cannot be laid out. programs: 0 if no sweep is
-// interpreted. kernels: the integers of a SweepKernel for each sweep, for which the planner has listed its numbers; null if
-// all are interpreted. setting: the integers of LaunchSetting.
-QX_EXPORT(plan_launches,
-          (qx::Int planner, qx::Int programs, const SweepKernel* kernels, const LaunchSetting* setting, qx::Int* out)) {
-    return Owned<LaunchArrays>::make([&]() -> LaunchArrays* {
-        auto made = std::make_unique<LaunchArrays>();
-        const Planner& plan = Owned<Planner>::at(planner);
-        const SweepPrograms none, &found = programs ? Owned<SweepPrograms>::at(programs) : none;
-        if (!LaunchWriter(plan, found, kernels, *setting, *made).write()) return nullptr;
-        *out++ = reinterpret_cast<qx::Int>(made->words.data()), *out++ = reinterpret_cast<qx::Int>(made->places.data());
-        *out++ = reinterpret_cast<qx::Int>(made->sent.data()), *out++ = static_cast<qx::Int>(made->sent.size());
-        *out++ = made->room, *out++ = made->constants, *out++ = made->tables;
-        Mask used = 0;
-        for (const qx::Int at : made->kernels) used |= unit(static_cast<int>(made->words[static_cast<std::size_t>(at)]));
-        *out++ = static_cast<qx::Int>(used);
-        return made.release();
-    });
-}
-
-// Puts what a device calls them into the words of launches: its kernels, by their numbers, and the address of what was sent.
-QX_EXPORT(plan_link_launches, (qx::Int launches, const qx::Int* handles, qx::Int sent)) {
-    LaunchArrays& made = Owned<LaunchArrays>::at(launches);
-    for (const qx::Int at : made.kernels) {
-        qx::Int& word = made.words[static_cast<std::size_t>(at)];
-        word = handles[word];
-    }
-    for (const qx::Int at : made.addresses) made.words[static_cast<std::size_t>(at)] += sent;
-    made.kernels.clear(), made.addresses.clear();
-    return 0;
-}
-
-QX_EXPORT(plan_free_launches, (qx::Int launches)) {
-    Owned<LaunchArrays>::drop(launches);
-    return 0;
-}

@@ -8,7 +8,7 @@
 // will do at the start of |0…0⟩.
 #pragma once
 
-#include "planner/stages/far_parities.hpp"
+#include "planner/stages/parities/far_parities.hpp"
 
 namespace qx::plan {
 

@@ -3,19 +3,12 @@
 
 #include <span>
 
-#include "planner/encode/number_schedule.hpp"
+#include "planner/encode/launches/launch_tables.hpp"
+#include "planner/encode/launches/number_schedule.hpp"
 #include "planner/encode/programs/programs.hpp"
-#include "planner/encode/run_numbers.hpp"
 #include "planner/plan.hpp"
 
 namespace qx::plan {
-
-// What a kernel of the interpreter takes by value: words, and bytes of numbers.
-struct Capacity {
-    Int words, numbers;
-
-    Int room() const { return 32 + 4 * words + numbers; }
-};
 
 // A sweep that has a kernel of its own, by the kernel's handle in the driver; the handle is 0 for one that is interpreted.
 // values, tables: takes of numbers by value and from memory, as in `ProgramEnd`. pivots: see kernels/pivots.hpp.
@@ -31,16 +24,6 @@ struct SweepKernel {
 
 // The other kernels of a list by their numbers, as in qsim_ex.kernels.cuda.launch.layout.
 enum RunKernel : Int { begin_kernel, few_kernel, many_kernel, memory_kernel, scale_kernel, numbers_kernel };
-
-constexpr int numbers_kernels = 3;
-
-// num_bits: of the state. real_bytes: of the numbers that kernels compute with. room: the bytes that a kernel may take by
-// value. limits: the real numbers that each kernel takes that makes tables.
-struct LaunchSetting {
-    Int num_bits, real_bytes, room;
-    Capacity few, many;
-    Int limits[numbers_kernels];
-};
 
 // A list of launches whose kernels and device addresses are not known yet.
 //
@@ -76,12 +59,6 @@ class LaunchWriter {
         Int values, tables, num_tables;
     };
 
-    // A part of the tables that one launch makes: its reals, its records in `sent`, and its input among the factors.
-    struct TablePart {
-        Int first, count, sent, factors, num_factors;
-        int limit;  // which kernel makes it
-    };
-
     // A launch of the list: of a table part or of a sweep, by its number; of the kernel that begins a state; of a ZeroFill.
     struct Stage {
         enum Kind { begin, table, sweep, zero_fill } kind;
@@ -92,12 +69,11 @@ class LaunchWriter {
     SweepRow interpreted(std::size_t number) const;
     RunKernel kernel_for(Int words, Int numbers) const;
     Int in_buffer(Int take, const SweepRow& row) const;
-    bool lay_out_tables(const std::vector<Int>& every, std::size_t first_take, std::size_t last_take);
-    std::size_t middle(std::size_t first_take, std::size_t last_take) const;
     void lay_out_room();
     std::vector<Stage> stages() const;
     std::vector<Int> takes(const Stage& stage) const;
     std::vector<Int> far() const;
+    std::vector<Int> starts() const;
     std::vector<TableEntry> entries();
     NumberSchedule schedule(const std::vector<Stage>& stages, std::vector<TableEntry> entries);
     void at_once(const std::vector<TableEntry>& entries);
@@ -117,10 +93,9 @@ class LaunchWriter {
     LaunchArrays& out_;
 
     Int real_, size_;  // the bytes of a real; the numbers
+    LaunchTables tables_;
     std::vector<SweepRow> sweeps_;
     Int num_values_ = 0, num_tables_ = 0;  // reals
-    std::vector<Int> factors_;             // takes of the tables' input
-    std::vector<TablePart> parts_;
     Int factors_at_ = 0, aside_ = 0, values_at_ = 0, slots_ = 0;  // in the room, in bytes
 };
 

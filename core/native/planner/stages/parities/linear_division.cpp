@@ -1,6 +1,6 @@
 // The division of work into stages with far parities, and when one is looked for.
 
-#include "planner/stages/linear_division.hpp"
+#include "planner/stages/parities/linear_division.hpp"
 
 #include <algorithm>
 #include <cmath>

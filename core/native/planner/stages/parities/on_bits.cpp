@@ -1,6 +1,6 @@
 // From stages with far parities back to work on bits.
 
-#include "planner/stages/on_bits.hpp"
+#include "planner/stages/parities/on_bits.hpp"
 
 #include "base/sorting.hpp"
 #include "planner/linear/coordinates.hpp"
