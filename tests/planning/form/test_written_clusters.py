@@ -197,10 +197,13 @@ def test_where_there_are_no_clusters_nothing_is_written() -> None:
     assert written.again(Manner.CLUSTERS, WritingLimits()) is None
 
 
+@pytest.mark.parametrize("name", ["cp", "rzz"])
 @pytest.mark.parametrize("basis", BASES[1:3])
-def test_few_clusters_are_written_where_fewer_turns_are_left_than_between_gates(basis: tuple[str, ...]) -> None:
+def test_few_clusters_are_written_where_they_are_less_work_than_between_gates(
+    basis: tuple[str, ...], name: str
+) -> None:
     """Phases of pairs between layers have about one turn for each wire and layer; first runs do not look for that."""
-    phases = [Gate("cp", (wire, other), (0.4 + wire,)) for wire in range(6) for other in range(wire)]
+    phases = [Gate(name, (wire, other), (0.4 + wire,)) for wire in range(6) for other in range(wire)]
     layer = [*(Gate("rx", (wire,), (0.3 + wire,)) for wire in range(6)), *phases]
     circuit = transpiled(layer * 3, 6, basis, 1)
     written = clusters(circuit)

@@ -158,10 +158,10 @@ def written_out(
     Clifford frame that changes where rotations need it. What is written is the same in whatever basis the circuit is
     given, if its form is. It is one circuit for all bindings of the given one. Arguments and errors are those of
     `form_of`. None if the form has blocks or more rotations than it may, or if a matrix differs among bindings in its
-    eigenvectors; in the manner CLUSTERS also where few gates are part of one and no fewer turns are left than between
-    gates, which `within` some time nobody looks at. Where the frame changes too often, what is written is in the manner
-    BETWEEN. Of a circuit that is written in one of these two from the beginning no form is found before another manner
-    is asked for.
+    eigenvectors; in the manner CLUSTERS also where few gates are part of one and it is no less work than what stands
+    between gates, which `within` some time nobody looks at. Where the frame changes too often, what is written is in
+    the manner BETWEEN. Of a circuit that is written in one of these two from the beginning no form is found before
+    another manner is asked for.
     """
     gates = _Gates(circuit, circuit.operands[0].copy(), tolerance, zeros)
     return gates(manner, limits) or (gates(Manner.BETWEEN, limits) if gates.form else None)

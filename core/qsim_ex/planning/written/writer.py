@@ -67,8 +67,8 @@ class Writer:
         self._free = function("writer_free")
         self.made: FormInMaking | None = made
         self._lock, self._state = Lock(), cast("int | None", None)
-        turns = -1.0 if between is None or between._state is None else between._turns
-        self.handle = function("writer_begin")(made.handle, microseconds, manner, within, CX_RATIO, turns)
+        work = -1.0 if between is None or between._state is None else between._work
+        self.handle = function("writer_begin")(made.handle, microseconds, manner, within, CX_RATIO, work)
 
     def run(self) -> bool:
         """Write to the end, if that is not done yet; return whether the frame does not change too often."""
@@ -77,8 +77,8 @@ class Writer:
                 state = worked(self.handle, "writer")
                 function("writer_counts")(self.handle, address(counts := np.empty(5, dtype=np.int64)))
                 self._counts = counts.tolist()
-                function("writer_work")(self.handle, address(found := np.empty(2)))
-                self._work, self._turns = found.tolist()
+                function("writer_work")(self.handle, address(work := np.empty(1)))
+                self._work = float(work[0])
                 self._digest = int(function("writer_digest")(self.handle))
                 self._state = state
         return self._state == 0

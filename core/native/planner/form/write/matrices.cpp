@@ -4,6 +4,7 @@
 #include <cmath>
 #include <numbers>
 
+#include "planner/form/write/compared/work.hpp"
 #include "planner/form/write/flips.hpp"
 #include "planner/form/write/writer.hpp"
 
@@ -112,23 +113,8 @@ bool Writer::mostly_adds() const {
     return static_cast<double>(added) >= cx_ratio_ * static_cast<double>(mixing);
 }
 
-double Writer::turns() const {
-    const Complex* next = entries.data();
-    double out = 0;
-    for (const Gate& gate : gates) {
-        if (gate.kind == Gate::h || gate.kind == Gate::rotation || gate.kind == Gate::controlled) out += count(gate.mask);
-        const Complex* const begin = next;
-        if (gate.kind == Gate::phase) ++next;
-        if (gate.kind != Gate::matrix) continue;
-        next += std::ptrdiff_t{1} << 2 * count(gate.mask);
-        const auto filled = std::count_if(begin, next, [](const Complex& one) { return one != 0.0; });
-        out += std::ldexp(static_cast<double>(filled), -2 - static_cast<int>(gate.num_conditions));
-    }
-    return out;
-}
-
 // Does a bounded amount of work on clusters, and writes them if much was found. Where other manners are looked at whatever
-// that takes, it does so, too, if they are fewer than gates on several wires were, and fewer turns are left than between
+// that takes, it does so, too, if they are fewer than gates on several wires were, and less work than what stands between
 // these.
 Writer::State Writer::clusters() {
     if (beside_ ? beside_->advance() == State::busy : clusters_->advance()) return State::busy;
@@ -145,7 +131,7 @@ Writer::State Writer::clusters() {
     write_pieces(found, targets(found, true));
     if (!mostly_adds()) write_pieces(found, chosen);
     last = gates.size();
-    if (are_few && turns() >= (beside_ ? beside_->turns() : between_)) return State::given_up;
+    if (are_few && work_of(gates) >= (beside_ ? work_of(beside_->gates) : between_)) return State::given_up;
     return State::done;
 }
 

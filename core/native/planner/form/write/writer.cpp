@@ -223,10 +223,10 @@ QX_EXPORT(writer_counts, (qx::Int writer, qx::Int* out)) {
     return 0;
 }
 
-// Writes how much work they are, and their `turns`.
+// Writes how much work they are.
 QX_EXPORT(writer_work, (qx::Int writer, double* out)) {
     const qx::form::Writer& made = qx::Owned<qx::form::Writer>::at(writer);
-    out[0] = qx::form::work_of(made.gates), out[1] = made.turns();
+    *out = qx::form::work_of(made.gates);
     return 0;
 }
 

@@ -54,16 +54,16 @@ std::vector<Gate> clifford_gates(std::vector<SignedPauli> x, std::vector<SignedP
 // back: what takes a string to one wire is undone behind it. local: the same, but H stay on a wire where the next strings
 //   are then diagonal or flip fewer wires. moves: the same with CX. grown: of |0…0⟩ alone, as the state grows; what final
 //   wires are read as is diagonal as soon as it can be. between: not the form, but what was read, whose gates on several
-//   wires stay. clusters: what was read, with gates on the same few wires as one, where that is much of it, or fewer turns
-//   are left than between gates.
+//   wires stay. clusters: what was read, with gates on the same few wires as one, where that is much of it, or less work
+//   than what stands between gates.
 enum class Manner : Int { local, moves, grown, back, between, clusters };
 
 class Writer {
   public:
     // A form without blocks, which stays where it is, of which there may be no more than what was read, for clusters.
     // microseconds: how long a run of the circuit takes; where the frame changes so often that there is little of that for
-    // each change, it gives up. cx_ratio: that of shapes, from which on plans in a CNOT frame are tried. between: the
-    // `turns` of what stands between gates, below 0 if nobody knows them.
+    // each change, it gives up. cx_ratio: that of shapes, from which on plans in a CNOT frame are tried. between: how much
+    // work what stands between gates is, below 0 if nobody knows that.
     Writer(const Form& form, Int microseconds, Manner manner, Int within, double cx_ratio, double between);
 
     enum class State { busy, done, given_up };
@@ -77,8 +77,6 @@ class Writer {
     Angle phase;
     std::vector<Condition> conditions;
     std::vector<Complex> entries;  // of all matrices
-    // How many dense matrices of one wire have as many entries as all that mixes wires.
-    double turns() const;
     // Calls a function with each phase of an angle that varies, and its multiple.
     template <class Each>
     void multiples(const Angle& of, const Each& function) const {
