@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from decimal import Decimal
 from typing import Any
 
 from qiskit.circuit import ClassicalRegister, Clbit, Duration
@@ -43,7 +44,8 @@ BINARY = {op: _BINARY[op.name] for op in expr.Binary.Op if op.name in _BINARY}
 UNARY = {op: _UNARY[op.name] for op in expr.Unary.Op if op.name in _UNARY}
 """The engine's name of each of Qiskit's unary operations."""
 
-_SECONDS = {"s": 1.0, "ms": 1e-3, "us": 1e-6, "ns": 1e-9, "ps": 1e-12}
+_PICOSECONDS = {"s": 12, "ms": 9, "us": 6, "ns": 3, "ps": 0}
+"""How many decimal places each unit of Qiskit's durations is from a picosecond."""
 
 
 class RuntimeVariables:
@@ -114,14 +116,17 @@ class RuntimeVariables:
                 )
 
     def _duration(self, value: Duration) -> float:
-        """Return a duration in seconds, or in units of dt; a circuit has either."""
+        """Return a duration in picoseconds, or in units of dt; a circuit has either.
+
+        It is scaled as the decimal that it was given as, so 1 µs is 1,000 ns, and ten times 100 ns.
+        """
         unit = "dt" if value.unit() == "dt" else "s"
         if self._unit not in (None, unit):
             raise NotSupported(
                 "expected durations in classical expressions all in dt or all in seconds, got both; convert them."
             )
         self._unit = unit
-        return float(value.value()) * _SECONDS.get(value.unit(), 1.0)
+        return float(Decimal(repr(value.value())).scaleb(_PICOSECONDS.get(value.unit(), 0)))
 
     def store(self, target: object, value: Expression) -> None:
         """Append a store into a variable, a register, a bit, or a bit of one of these."""
