@@ -276,3 +276,15 @@ def test_a_plan_is_explained_without_a_run() -> None:
     text = str(simulator().explain(until_success().build()))
     assert "a density matrix as a state of 4 wires" in text
     assert "loop" in text
+
+
+def test_a_save_in_a_loop_needs_no_classical_bits() -> None:
+    """A circuit without bits, whose loop a variable counts, saves the mean over its rounds."""
+    builder = CircuitBuilder(1, 0)
+    rounds = builder.variable(2)
+    with builder.loop(rounds.binary("less", Expression.constant(2, 2))):
+        builder.store(rounds, rounds.binary("add", Expression.constant(1, 2)))
+        builder.gate("rx", [0], 0.3)
+        builder.save("z", "expectation_value", observable=PauliSum.from_labels({"Z": 1.0}))
+    found = simulator().run(builder.build()).saved["z"]
+    np.testing.assert_allclose(found, (np.cos(0.3) + np.cos(0.6)) / 2, atol=1e-6)

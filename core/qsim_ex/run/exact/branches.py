@@ -102,7 +102,9 @@ class BranchCollector(Collector):
             rows = SavedRows(
                 values=values.reshape(len(found), *save.shape(self.num_wires)),
                 binding=np.array([binding for (binding, _), _ in found], dtype=np.int64),
-                memory=np.array([np.frombuffer(bits, dtype=np.uint8) for (_, bits), _ in found]).reshape(-1, width),
+                memory=np.array([np.frombuffer(bits, dtype=np.uint8) for (_, bits), _ in found]).reshape(
+                    len(found), width
+                ),
                 branch_of=np.arange(len(found)),
                 trajectories=np.zeros(len(found), dtype=np.int64),
             )
