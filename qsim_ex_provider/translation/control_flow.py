@@ -27,6 +27,7 @@ from qiskit.circuit.classical import expr
 from qiskit.circuit.controlflow import CASE_DEFAULT
 
 from qsim_ex.frameworks import Expression
+from qsim_ex_provider.saves.kinds import SAVES
 from qsim_ex_provider.translation.place import Place
 from qsim_ex_provider.translation.translator import Translator
 
@@ -74,12 +75,15 @@ def switch_case(operation: SwitchCaseOp, place: Place, to: Translator) -> Bodies
 
 
 def for_loop(operation: ForLoopOp, place: Place, to: Translator) -> Bodies:
-    """Append the body once for every index; a long one without a parameter stays a loop."""
+    """Append the body once for every index; a long one without a parameter stays a loop, and so does one that saves."""
     indices, parameter, body = operation.params
     variable = to.variables.variable(parameter) if isinstance(parameter, expr.Var) else None
     ranged = indices if isinstance(indices, range) else None
     written = variable is None and parameter in body.parameters  # a body need not use it
-    if ranged is not None and not written and len(ranged) * len(body.data) > WRITTEN_OUT:
+    saves = not written and _saves(body)  # values of all rounds, under one label
+    if saves and variable is None:
+        ranged = range(len(indices))
+    if ranged is not None and not written and (saves or len(ranged) * len(body.data) > WRITTEN_OUT):
         yield from _counted(ranged, variable, body, place, to)
         return
     leaves = _leaves(body)
@@ -166,6 +170,11 @@ def _inside(circuit: QuantumCircuit, *, loops: bool) -> Iterator[Any]:
 def _leaves(body: QuantumCircuit) -> bool:
     """Return whether something in the body of a loop leaves that loop or its round."""
     return any(isinstance(operation, BreakLoopOp | ContinueLoopOp) for operation in _inside(body, loops=False))
+
+
+def _saves(body: QuantumCircuit) -> bool:
+    """Return whether something in the body of a loop saves a value."""
+    return any(operation.name in SAVES for operation in _inside(body, loops=True))
 
 
 def _writes(block: QuantumCircuit) -> bool:

@@ -300,3 +300,20 @@ def test_a_save_in_a_loop_is_of_all_rounds(pershot: bool) -> None:
     else:
         assert found.shape == ()
         assert 0.5 < found < np.cos(0.05)
+
+
+@pytest.mark.parametrize("indices", [range(2, 5), (7, 1, 4)])
+@pytest.mark.parametrize("method", ["statevector", "density_matrix"])
+def test_a_save_in_a_for_loop_is_of_all_rounds(indices: Any, method: Any) -> None:
+    """A loop over known indices keeps a value in each round, too, also in a loop around it."""
+    circuit = QuantumCircuit(2)
+    with circuit.for_loop(range(2)), circuit.for_loop(indices):
+        circuit.rx(0.1, 1)
+        circuit.h(0)
+        ours.save_expectation_value(circuit, SparsePauliOp("Z"), [1], label="z")
+        ours.save_probabilities(circuit, [1], label="p", pershot=True)
+    job = QsimExBackend(device="cpu", method=method).run(circuit, shots=3)
+    found, wanted = job.result().data(0), np.cos(0.1 * np.arange(1, 7))
+    np.testing.assert_allclose(found["z"], wanted.mean(), atol=1e-6)
+    each = [wanted.mean()] if method == "density_matrix" else [*wanted] * 3
+    np.testing.assert_allclose([zero - one for zero, one in found["p"]], each, atol=1e-6)
