@@ -18,7 +18,7 @@ from qiskit import qasm2, qpy
 from qiskit.circuit import QuantumCircuit
 
 from qsim_ex import Circuit, Options
-from qsim_ex.errors import CircuitError, MissingPackage, NotSupported, ParameterError
+from qsim_ex.errors import CircuitError, MissingPackage, NotSupported, ParameterError, some_of
 from qsim_ex_provider.backend import QsimExBackend
 from qsim_ex_provider.results import register_sizes
 from qsim_ex_provider.saves.instructions import save_statevector
@@ -98,12 +98,12 @@ def _bound(path: Path, circuit: QuantumCircuit, values: Mapping[str, float]) -> 
     names = {parameter.name: parameter for parameter in circuit.parameters}
     if unknown := values.keys() - names:
         raise ParameterError(
-            f"{path}: expected values of the file's parameters ({', '.join(names) or 'it has none'}), got one of "
+            f"{path}: expected values of the file's parameters ({some_of(names) or 'it has none'}), got one of "
             f"{', '.join(sorted(unknown))}."
         )
     if missing := [name for name in names if name not in values]:
         raise ParameterError(
-            f"{path}: expected values of the file's parameters, got none of {', '.join(missing)}; give each, such as "
+            f"{path}: expected values of the file's parameters, got none of {some_of(missing)}; give each, such as "
             f"--set {missing[0]}=0.5."
         )
     return circuit.assign_parameters({names[name]: value for name, value in values.items()}) if names else circuit

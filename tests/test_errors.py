@@ -190,3 +190,10 @@ KINDS = [one for one in vars(errors).values() if isinstance(one, type) and issub
 def test_errors_are_made_without_their_constructor(kind: type[Exception]) -> None:
     """Every error can be made with ``__new__`` alone, as Dask makes those that come from its workers."""
     assert kind.__new__(kind, "what happened").args == ("what happened",)
+
+
+def test_a_message_names_some_of_many() -> None:
+    """Twelve names are listed, and of more the first twelve and how many follow."""
+    assert errors.some_of("abc") == "a, b, c"
+    assert errors.some_of(map(str, range(12))).endswith("10, 11")
+    assert errors.some_of(map(str, range(200))).endswith("10, 11 and 188 more")

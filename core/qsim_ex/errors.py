@@ -132,6 +132,17 @@ def nearest(name: str, known: Iterable[str]) -> str:
     return f" Did you mean {found[0]!r}?" if found else ""
 
 
+_NAMED = 12
+"""The most names that a message lists."""
+
+
+def some_of(names: Iterable[str]) -> str:
+    """Return names for a message: all of a few, and of many the first ones and how many more there are."""
+    listed = list(names)
+    more = f" and {len(listed) - _NAMED} more" if len(listed) > _NAMED else ""
+    return ", ".join(listed[:_NAMED]) + more
+
+
 _OTHER_NAMES = {
     "dtype": "precision",
     "precision": "dtype",

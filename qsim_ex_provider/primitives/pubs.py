@@ -12,7 +12,7 @@ from qiskit.circuit import Parameter, QuantumCircuit
 from qiskit.primitives.containers.bindings_array import BindingsArray
 
 from qsim_ex import BatchResult, Circuit, Options
-from qsim_ex.errors import CircuitError, ParameterError, QsimExError, nearest, other_circuit
+from qsim_ex.errors import CircuitError, ParameterError, QsimExError, nearest, other_circuit, some_of
 from qsim_ex.frameworks import BindingGroup, Noise, ParameterColumns, ParameterSweep, Save, binding_groups
 from qsim_ex_provider.translation.circuits import translate_sweep
 
@@ -61,11 +61,11 @@ def _check_values(circuit: QuantumCircuit, values: object, where: str) -> None:
     if isinstance(values, np.ndarray) and values.dtype.char == "d" and values.shape[-1:] == (circuit.num_parameters,):
         return
     names = [parameter.name for parameter in circuit.parameters]
-    listed = f"circuit {circuit.name!r} has {len(names)} parameters ({', '.join(names)})"
+    listed = f"circuit {circuit.name!r} has {len(names)} parameters ({some_of(names)})"
     if values is None:
         if names:
             raise ParameterError(
-                f"{where}: circuit {circuit.name!r} has unbound parameters: {', '.join(names)}. Give their values."
+                f"{where}: circuit {circuit.name!r} has unbound parameters: {some_of(names)}. Give their values."
             )
     elif isinstance(values, BindingsArray | Mapping):
         data = values.data if isinstance(values, BindingsArray) else values
@@ -74,7 +74,7 @@ def _check_values(circuit: QuantumCircuit, values: object, where: str) -> None:
             if name not in names:
                 raise ParameterError(f"{where}: {listed}, none is {name!r}.{nearest(str(name), names)}")
         if missing := [name for name in names if name not in given]:
-            raise ParameterError(f"{where}: circuit {circuit.name!r} has unbound parameters: {', '.join(missing)}.")
+            raise ParameterError(f"{where}: circuit {circuit.name!r} has unbound parameters: {some_of(missing)}.")
     else:
         try:
             found = np.asarray(values)

@@ -18,7 +18,7 @@ from qiskit.circuit import ControlFlowOp, QuantumCircuit
 from qiskit.circuit.library import IGate
 
 from qsim_ex import Circuit, CircuitBuilder
-from qsim_ex.errors import ParameterError
+from qsim_ex.errors import ParameterError, some_of
 from qsim_ex.frameworks import (
     BindingGroup,
     NeedsNumbers,
@@ -70,7 +70,7 @@ def translate_noisy(circuit: QuantumCircuit, noise: Noise | None) -> NoisyCircui
     gates first if gates are to be broken up. Raises as `translate` does, and `NoiseError` for an error that is none.
     """
     if circuit.num_parameters:
-        names = ", ".join(sorted(parameter.name for parameter in circuit.parameters))
+        names = some_of(parameter.name for parameter in circuit.parameters)
         raise ParameterError(
             f"circuit {circuit.name!r} has unbound parameters: {names}. Use assign_parameters, or give parameter_binds."
         )

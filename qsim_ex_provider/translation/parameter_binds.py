@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 import numpy as np
 from qiskit.circuit import Parameter, ParameterVector, QuantumCircuit
 
-from qsim_ex.errors import CircuitError, ParameterError, nearest
+from qsim_ex.errors import CircuitError, ParameterError, nearest, some_of
 from qsim_ex.frameworks import ParameterColumns, Values
 
 NO_BINDS = ParameterColumns({}, 1)
@@ -49,13 +49,13 @@ def _binds(circuit: QuantumCircuit, given: object, where: str) -> ParameterColum
     for key, values in given.items():
         for name, column in _columns(key, values, where):
             if name not in names:
-                has = f"has the parameters {', '.join(names)}" if names else "has no parameters"
+                has = f"has the parameters {some_of(names)}" if names else "has no parameters"
                 raise ParameterError(f"{where}: circuit {circuit.name!r} {has}, not {name!r}.{nearest(name, names)}")
             if name in columns:
                 raise ParameterError(f"{where}: the parameter {name!r} is given twice.")
             columns[name] = column
     if missing := [name for name in names if name not in columns]:
-        raise ParameterError(f"{where}: circuit {circuit.name!r} has unbound parameters: {', '.join(missing)}.")
+        raise ParameterError(f"{where}: circuit {circuit.name!r} has unbound parameters: {some_of(missing)}.")
     lengths = {name: len(column) for name, column in columns.items() if column.ndim}
     if len(set(lengths.values())) > 1:
         listed = ", ".join(f"{length} for {name!r}" for name, length in lengths.items())
