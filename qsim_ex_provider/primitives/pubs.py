@@ -60,7 +60,7 @@ def _check_values(circuit: QuantumCircuit, values: object, where: str) -> None:
     """Check that there is a value for each parameter; raises `ParameterError` with names and shapes."""
     if isinstance(values, np.ndarray) and values.dtype.char == "d" and values.shape[-1:] == (circuit.num_parameters,):
         return
-    names = [parameter.name for parameter in circuit.parameters]
+    names = dict.fromkeys([parameter.name for parameter in circuit.parameters])
     listed = f"circuit {circuit.name!r} has {len(names)} parameters ({some_of(names)})"
     if values is None:
         if names:
@@ -69,7 +69,7 @@ def _check_values(circuit: QuantumCircuit, values: object, where: str) -> None:
             )
     elif isinstance(values, BindingsArray | Mapping):
         data = values.data if isinstance(values, BindingsArray) else values
-        given = [getattr(name, "name", name) for key in data for name in _names(key)]
+        given = dict.fromkeys([getattr(name, "name", name) for key in data for name in _names(key)])
         for name in given:
             if name not in names:
                 raise ParameterError(f"{where}: {listed}, none is {name!r}.{nearest(str(name), names)}")

@@ -44,7 +44,7 @@ def _binds(circuit: QuantumCircuit, given: object, where: str) -> ParameterColum
         raise ParameterError(
             f"{where}: expected a dictionary of values, got {type(given).__name__}; pass {{parameter: values}}."
         )
-    names = [parameter.name for parameter in circuit.parameters]
+    names = dict.fromkeys([parameter.name for parameter in circuit.parameters])  # thousands are looked up
     columns: dict[str, Values] = {}
     for key, values in given.items():
         for name, column in _columns(key, values, where):
@@ -58,10 +58,11 @@ def _binds(circuit: QuantumCircuit, given: object, where: str) -> ParameterColum
         raise ParameterError(f"{where}: circuit {circuit.name!r} has unbound parameters: {some_of(missing)}.")
     lengths = {name: len(column) for name, column in columns.items() if column.ndim}
     if len(set(lengths.values())) > 1:
-        listed = ", ".join(f"{length} for {name!r}" for name, length in lengths.items())
+        listed = some_of(f"{length} for {name!r}" for name, length in lengths.items())
         raise ParameterError(f"{where}: all parameters need equally many values, or a single number; got {listed}.")
     count = next(iter(lengths.values()), 1)
-    return ParameterColumns({name: np.broadcast_to(column, (count,)) for name, column in columns.items()}, count)
+    whole = {name: column if column.ndim else np.broadcast_to(column, count) for name, column in columns.items()}
+    return ParameterColumns(whole, count)
 
 
 def _columns(key: object, values: object, where: str) -> Iterator[tuple[str, Values]]:
