@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any, Literal, TypedDict, get_args
 
@@ -51,6 +51,9 @@ _LEAST = {
 
 _SIZES = {"max_memory": 1, "max_host_memory": 0}
 """Options that are bytes, or sizes in words, and the smallest value of each."""
+
+OF_PIECES = ("window_slots", "in_flight_buffers", "host_memory", "network", "max_host_memory")
+"""Options about the pieces of a state that is divided."""
 
 _POWERS = ("virtual_peers", "window_slots")
 """Options that are powers of two."""
@@ -233,6 +236,11 @@ class Options:
     def over_processes(self) -> bool:
         """Whether states are demanded over several processes."""
         return self.processes not in ("auto", "never", 1)
+
+    def changed(self, names: Iterable[str]) -> dict[str, Any]:
+        """Return those of some options that differ from their defaults."""
+        usual, given = self.__dataclass_fields__, {name: getattr(self, name) for name in names}
+        return {name: value for name, value in given.items() if value != usual[name].default}
 
     def with_(self, changes: Mapping[str, Any]) -> Options:
         """Return a copy with some options changed; raises `OptionError` for a name that does not exist."""

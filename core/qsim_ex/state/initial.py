@@ -17,7 +17,7 @@ from qsim_ex.devices import discover
 from qsim_ex.devices.base import Device
 from qsim_ex.devices.memory import require, state_bytes
 from qsim_ex.errors import CircuitError, DeviceError, NotSupported, OptionError, OutOfMemory, StateError, other_circuit
-from qsim_ex.options import Options
+from qsim_ex.options import OF_PIECES, Options
 from qsim_ex.options.methods import USUAL
 from qsim_ex.placement.base import Placement
 from qsim_ex.placement.kinds import KINDS
@@ -59,16 +59,6 @@ def adopt(
     return on(device, num_wires, found, "where the caller's array lies", size, size), found
 
 
-_OF_PIECES = {
-    "window_slots": None,
-    "in_flight_buffers": None,
-    "host_memory": "auto",
-    "network": "auto",
-    "max_host_memory": None,
-}
-"""Options of states in several pieces, with their default values."""
-
-
 def require_state_options(options: Options) -> None:
     """Raise `OptionError` for a checkpoint, which only a run writes, and a method without state vectors."""
     if options.checkpoint is not None:
@@ -91,10 +81,10 @@ def fresh_rows(rows: int, num_wires: int, options: Options) -> Assignment:
     several = options.devices is not None and len(options.devices) > 1
     divides = several or options.virtual_peers > 1 or (options.device_wires or num_wires) < num_wires
     divides = divides or options.over_processes
-    if divides or any(getattr(options, name) != usual for name, usual in _OF_PIECES.items()):
+    if divides or options.changed(OF_PIECES):
         raise OptionError(
             "a batch of states is in one piece on one device; devices, device_wires, virtual_peers and processes divide"
-            f" one state, and {', '.join(_OF_PIECES)} are for its pieces. Leave them out, or make a batch for each "
+            f" one state, and {', '.join(OF_PIECES)} are for its pieces. Leave them out, or make a batch for each "
             "device."
         )
     if options.devices is not None:

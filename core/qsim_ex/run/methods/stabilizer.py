@@ -25,7 +25,7 @@ from qsim_ex.display.amounts import human
 from qsim_ex.errors import NotSupported, OptionError, OutOfMemory
 from qsim_ex.execution.progress import Ticker
 from qsim_ex.observe import seeding
-from qsim_ex.options import Options
+from qsim_ex.options import OF_PIECES, Options
 from qsim_ex.placement.deployment import Deployment
 from qsim_ex.program.separate import separation_of
 from qsim_ex.result import BatchResult, Provenance
@@ -44,18 +44,8 @@ from qsim_ex.steps.layout import Levels
 
 Bits = NDArray[np.uint8]
 
-_OF_AMPLITUDES = {
-    "devices": None,
-    "virtual_peers": 1,
-    "device_wires": None,
-    "window_slots": None,
-    "in_flight_buffers": None,
-    "host_memory": "auto",
-    "network": "auto",
-    "max_host_memory": None,
-    "checkpoint": None,
-}
-"""Options about amplitudes and where they lie, with their default values."""
+_OF_AMPLITUDES = ("devices", "virtual_peers", "device_wires", *OF_PIECES, "checkpoint")
+"""Options about amplitudes and where they lie."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,9 +97,9 @@ def _refusal(options: Options) -> str | None:
     """Return what is wrong with options that are about amplitudes; None if nothing is."""
     if options.device == "gpu":
         return "device='auto' or 'cpu', since stabilizer states are simulated on the CPU, got device='gpu'"
-    for name, usual in _OF_AMPLITUDES.items():
-        if (given := getattr(options, name)) != usual:
-            return f"no {name}, which is about amplitudes or states in progress, got {name}={given!r}"
+    if changed := options.changed(_OF_AMPLITUDES):
+        name, given = next(iter(changed.items()))
+        return f"no {name}, which is about amplitudes or states in progress, got {name}={given!r}"
     if options.over_processes:
         return f"processes='auto' or 'never', got processes={options.processes!r}"
     return None
