@@ -88,6 +88,8 @@ _ENGINE = tuple(one.name for one in fields(Options) if one.name != "seed")
 KNOWN = (*_OWN, *_ENGINE)
 """The names of all options of a run."""
 
+_NAMES = frozenset(KNOWN)
+
 
 def defaults() -> dict[str, object]:
     """Return every option with its default."""
@@ -105,7 +107,7 @@ def own_names(given: Mapping[str, object]) -> Mapping[str, object]:
 
     Raises `OptionError` for a value that means something else than what happens here; unknown names stay.
     """
-    if all(name in KNOWN for name in given):
+    if _NAMES.issuperset(given):
         return given
     return foreign_options.in_own_words(given, KNOWN)
 
@@ -114,14 +116,17 @@ def run_options(base: QiskitOptions, changes: Mapping[str, object]) -> RunOption
     """Return the options of one run: the backend's own with some changed; raises `OptionError`.
 
     A seed of None is that of the backend, as in Aer: Qiskit's primitives for backends always pass one. Shots of None
-    are those of the backend too.
+    are those of the backend too. Other names that were set in `base` itself are taken as those of changes are.
     """
-    changes = own_names(changes)
+    own, changes = vars(base), own_names(changes)
+    if not _NAMES.issuperset(own):
+        changes = {**own_names({name: value for name, value in own.items() if name not in _NAMES}), **changes}
+        own = {name: own[name] for name in KNOWN}
     for name in changes:
-        if name not in KNOWN:
+        if name not in _NAMES:
             raise OptionError(unknown(name))
-    kept = {name: base[name] for name in ("seed_simulator", "shots") if changes.get(name) is None}
-    given = {**vars(base), **changes, **kept}
+    kept = {name: own[name] for name in ("seed_simulator", "shots") if changes.get(name) is None}
+    given = {**own, **changes, **kept}
     kinds = tuple(map(type, given.values()))
     return _checked(tuple(given.items()), kinds) if _PLAIN.issuperset(kinds) else RunOptions.of(given)
 

@@ -212,3 +212,13 @@ def test_error_of_one_circuit_names_it() -> None:
     with pytest.raises(errors.OutOfMemory) as caught:
         BACKEND.run([measured(), wide]).result()
     assert any("circuit 1" in note and "wide" in note for note in caught.value.__notes__)
+
+
+def test_options_that_are_set_on_the_object_are_checked_too() -> None:
+    """An unknown field of `backend.options` is an error of the next run, and a foreign one is understood."""
+    backend = QsimExBackend(device="cpu")
+    backend.options.max_parallel_threads = 1
+    assert backend.run(measured()).result().success
+    backend.options.shotts = 5
+    with pytest.raises(errors.OptionError, match="Did you mean 'shots'"):
+        backend.run(measured())
