@@ -128,7 +128,7 @@ def read(path: Path, limits: Limits = Limits()) -> tuple[QuantumCircuit, str]:  
     if path.suffix.lower() == ".qpy":
         return _read_qpy(path, limits), "QPY"
     try:
-        text = path.read_text(encoding="utf-8")
+        text = path.read_text(encoding="utf-8-sig")  # some editors begin files with a mark
     except OSError as error:
         raise CircuitError(f"{path}: the file cannot be read: {error.strerror}.") from error
     except UnicodeDecodeError as error:
@@ -138,7 +138,7 @@ def read(path: Path, limits: Limits = Limits()) -> tuple[QuantumCircuit, str]:  
     try:
         if _version(bare) == "2":
             check_text(path, text, "2", limits)
-            circuit, name = _read2(path), "OpenQASM 2"
+            circuit, name = _read2(path, text), "OpenQASM 2"
         else:
             check_text(path, text, "3", limits)
             circuit, name = _read3(path, text, limits), "OpenQASM 3"
@@ -174,16 +174,17 @@ def _version(bare: str) -> str:
     return found.group(1) if found else "3"
 
 
-def _read2(path: Path) -> QuantumCircuit:
+def _read2(path: Path, text: str) -> QuantumCircuit:
     try:
-        return qasm2.load(
-            path,
+        return qasm2.loads(
+            text,
             include_path=(path.parent,),
             custom_instructions=qasm2.LEGACY_CUSTOM_INSTRUCTIONS,  # the gates that Qiskit's own files use
             custom_classical=qasm2.LEGACY_CUSTOM_CLASSICAL,
         )
     except qasm2.QASM2ParseError as error:
-        raise CircuitError(f"{path.parent / error.message}") from error  # "name:line,column: what is wrong"
+        named = error.message.replace("<input>", path.name, 1)  # "name:line,column: what is wrong"
+        raise CircuitError(f"{path.parent / named}") from error
 
 
 def _read3(path: Path, text: str, limits: Limits) -> QuantumCircuit:

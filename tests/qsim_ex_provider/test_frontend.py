@@ -202,3 +202,12 @@ def test_qpy_is_read(tmp_path):
         frontend.load(tmp_path / "other.qpy")
     with pytest.raises(errors.CircuitError, match=r"one.qpy: expected at most 2 qubits, got 3"):
         frontend.load(tmp_path / "one.qpy", max_qubits=2)
+
+
+@pytest.mark.parametrize("version", ['2.0;\ninclude "qelib1.inc"', '3.0;\ninclude "stdgates.inc"'])
+def test_a_file_may_begin_with_a_byte_order_mark(version: str, tmp_path: Path) -> None:
+    """A file as some editors write it, with a mark before the first statement, is read as one without."""
+    path = tmp_path / "marked.qasm"
+    path.write_text(f"OPENQASM {version};\nqreg q[2];\nh q[1];\n", encoding="utf-8-sig")
+    translated, _ = frontend.load(path)
+    assert (translated.num_qubits, len(translated.instructions)) == (2, 1)
