@@ -88,12 +88,14 @@ class SampledAnswers:
         for begin in range(0, shots, step):
             some = samples[:, begin : min(begin + step, shots)]
             count = some.shape[1]
+            alone, branch_of = _branches(point, some)
+            some = some[:, alone]
             self.saves[save.label].add(
                 SavedRows(
                     values=point.of(some).real,
-                    binding=np.full(count, binding),
+                    binding=np.full(len(alone), binding),
                     memory=_packed(point.memory or (Parity(),) * self.call.circuit.num_clbits, some),
-                    branch_of=np.arange(count),
+                    branch_of=branch_of,
                     trajectories=np.arange(first + begin, first + begin + count),
                 )
             )
@@ -118,6 +120,23 @@ class SampledAnswers:
                 }
             )
         return tuple(found)
+
+
+def _branches(point: SavedPoint, samples: Bits) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return one shot for each value of what a save reads, and the place of each shot's value among these."""
+    reads = point.reads
+    if point.memory or len(reads) > _READ:
+        every = np.arange(samples.shape[1])
+        return every, every
+    found = np.zeros(samples.shape[1], dtype=np.int64)
+    for bit, record in enumerate(reads):
+        found |= samples[record].astype(np.int64) << bit
+    _, alone, branch_of = np.unique(found, return_index=True, return_inverse=True)
+    return alone, branch_of
+
+
+_READ = 10
+"""The most records of a save for which shots with equal ones share a value."""
 
 
 def _packed(bits: Sequence[Parity], samples: Bits) -> Bits:

@@ -12,7 +12,7 @@ from qsim_ex.circuit.ops import Begin, Initialize, Measure, Op, Permutation, Sav
 from qsim_ex.circuit.structure import Structure
 from qsim_ex.program.division import moved_to_the_end
 from qsim_ex.stabilizer.operations import Recogniser
-from qsim_ex.stabilizer.values import KEPT
+from qsim_ex.stabilizer.values import refusal
 
 
 def at_the_end(structure: Structure) -> dict[int, int]:
@@ -54,7 +54,7 @@ def _fitted(structure: Structure, operands: bytes) -> bool:
 
 def _fits(structure: Structure, operands: NDArray[np.complex128]) -> bool:
     recogniser = Recogniser(operands)
-    if any(save.what not in KEPT for save in structure.saves):
+    if any(refusal(save, structure.num_qubits) for save in structure.saves):
         return False
     known = set[int]()  # each object once, and none behind the first that does not fit
     for instruction in structure.instructions:

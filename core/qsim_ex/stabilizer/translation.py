@@ -41,7 +41,7 @@ from qsim_ex.stabilizer.operations import OnWires, Recogniser
 from qsim_ex.stabilizer.parities import ZERO, Condition, Parity, Test, condition_of, value_of
 from qsim_ex.stabilizer.questions import at_the_end, is_random
 from qsim_ex.stabilizer.stim_circuit import LateMeasurement, ShotPaulis, Translation
-from qsim_ex.stabilizer.values import SavedPoint, Values
+from qsim_ex.stabilizer.values import SavedPoint, Values, refusal
 
 if TYPE_CHECKING:
     from qsim_ex.circuit.classical import Token
@@ -278,7 +278,7 @@ class _Translator:
     # --- values ------------------------------------------------------------------------------------------------------
 
     def _saved(self, save: Save) -> SavedPoint:
-        if (words := self.values.refusal(save)) is not None:
+        if (words := refusal(save, self.structure.num_qubits)) is not None:
             self._refuse(save, words)
         found = self.values.save(save, self.records, tuple(self.bits) if save.by_memory else ())
         self.records += found.records

@@ -1,4 +1,4 @@
-"""Values of stabilizer states at points of a circuit: expectation values, and tableaus.
+"""Values of stabilizer states at points of a circuit: expectation values, probabilities of few wires, and tableaus.
 
 Which Pauli strings have a certain sign in a state, given all outcomes before, does not depend on the outcomes: these
 change signs alone. So one reference run says which strings they are. Measuring one of them disturbs nothing, and tells
@@ -23,10 +23,22 @@ from qsim_ex.stabilizer.parities import Parity
 if TYPE_CHECKING:
     import stim
 
-KEPT: tuple[What, ...] = ("expectation_value", "expectation_value_variance", "stabilizer")
+KEPT: tuple[What, ...] = ("expectation_value", "expectation_value_variance", "probabilities", "stabilizer")
 """The kinds of values that stabilizer states have here."""
 
+MOST_WIRES = 10
+"""The most wires of saved probabilities, which are sums over the means of all products of their Z."""
+
 Samples = NDArray[np.uint8]
+
+
+def refusal(save: Save, wires: int) -> str | None:
+    """Return why a value of a circuit of some wires is not kept here; None if it is."""
+    if save.what not in KEPT:
+        return f"stabilizer states have no {save.what.replace('_', ' ')} here; save {', '.join(KEPT)}"
+    if save.what == "probabilities" and (count := len(save.depends_on(wires))) > MOST_WIRES:
+        return f"expected the probabilities of at most {MOST_WIRES} wires, got {count}; save those of fewer"
+    return None
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,11 +57,34 @@ class Sum:
 
 
 @dataclass(frozen=True, eq=False, slots=True)
+class Populations:
+    """The probabilities of all values of k wires: those that pass some checks of parity are equally likely.
+
+    parities: which checks a value of the wires has odd parity in, as bits of a number, [2^k]. expected: which have odd
+    parity in every shot. records: of each check the record that tells its parity in a shot; none if nothing is random.
+    """
+
+    parities: NDArray[np.int64]
+    expected: int
+    records: tuple[int, ...]
+    each: float
+
+    def of(self, samples: Samples) -> NDArray[np.float64]:
+        """Return the probabilities in each shot, [shots, 2^k]; samples: uint8 [records, shots]."""
+        wanted = np.full(samples.shape[1], self.expected)
+        for check, record in enumerate(self.records):
+            wanted ^= samples[record].astype(np.int64) << check
+        found: NDArray[np.float64] = (self.parities == wanted[:, None]) * self.each
+        return found
+
+
+@dataclass(frozen=True, eq=False, slots=True)
 class SavedPoint:
     """What is saved at a point. records: how many records it makes. memory: the classical bits there, if it asks.
 
-    sums: of an expectation value the value, of a variance also the mean of the square. tableau: of a stabilizer save
-    uint8 [2n, 2n + 1], and signs: the records of the signs of its lower half, () if they are certain.
+    sums: of an expectation value the value, of a variance also the mean of the square. populations: of probabilities.
+    tableau: of a stabilizer save uint8 [2n, 2n + 1], and signs: the records of the signs of its lower half, () if they
+    are certain.
     """
 
     save: Save
@@ -58,6 +93,13 @@ class SavedPoint:
     sums: tuple[Sum, ...] = ()
     tableau: NDArray[np.uint8] | None = None
     signs: tuple[int, ...] = ()
+    populations: Populations | None = None
+
+    @property
+    def reads(self) -> tuple[int, ...]:
+        """The records on which the value of a shot depends."""
+        of_populations = self.populations.records if self.populations is not None else ()
+        return (*dict.fromkeys(record for one in self.sums for record in one.factors), *self.signs, *of_populations)
 
     def of(self, samples: Samples) -> SaveValues:
         """Return the value in each shot, [shots, …]; samples: uint8 [records, shots]."""
@@ -67,6 +109,8 @@ class SavedPoint:
             if self.signs:
                 found[:, half:, -1] = samples[list(self.signs)].T
             return found
+        if self.populations is not None:
+            return self.populations.of(samples)
         mean = self.sums[0].of(samples)
         if len(self.sums) == 1:
             return mean
@@ -88,16 +132,12 @@ class Values:
         self._state: stim.TableauSimulator | None = None
         self._done = 0  # lines that the reference run has done
 
-    def refusal(self, save: Save) -> str | None:
-        """Return why a value is not kept here; None if it is."""
-        if save.what in KEPT:
-            return None
-        return f"of a {save.what.replace('_', ' ')} there are as many numbers as amplitudes; save {', '.join(KEPT)}"
-
     def save(self, save: Save, records: int, memory: tuple[Parity, ...]) -> SavedPoint:
         """Save a value at this point. records: how many there are before. memory: the classical bits, if it asks."""
         if save.what == "stabilizer":
             found = self._tableau(save, records, memory)
+        elif save.what == "probabilities":
+            found = self._populations(save, records, memory)
         else:
             assert save.observable is not None
             observable = save.observable.on(save.depends_on(self._wires))
@@ -138,6 +178,27 @@ class Values:
                     factors[record_of[key]] = factors.get(record_of[key], 0) + factor
             made.append(Sum(constant, factors))
         return SavedPoint(save, len(record_of), memory, tuple(made))
+
+    def _populations(self, save: Save, records: int, memory: tuple[Parity, ...]) -> SavedPoint:
+        state, masks = self._reference(), [0]
+        for wire in save.depends_on(self._wires):
+            masks += [mask | 1 << wire for mask in masks]  # so that the bits of a subset are those of a value
+        subsets = np.arange(len(masks))
+        parities, expected, spanned, checks = np.zeros_like(subsets), 0, {0}, list[Pauli]()
+        for subset, mask in enumerate(masks):
+            string = Pauli(0, mask)
+            if subset in spanned or not (sign := state.peek_observable_expectation(pauli_string(string))):
+                continue
+            parities |= (np.bitwise_count(subsets & subset).astype(np.int64) & 1) << len(checks)
+            expected |= (sign < 0) << len(checks)
+            spanned |= {subset ^ other for other in spanned}
+            checks.append(string)
+        each = 2.0 ** len(checks) / len(masks)
+        if not self._random:
+            return SavedPoint(save, 0, memory, populations=Populations(parities, expected, (), each))
+        self._lines += map(_measured, checks)
+        found = Populations(parities, 0, tuple(range(records, records + len(checks))), each)
+        return SavedPoint(save, len(checks), memory, populations=found)
 
     def _tableau(self, save: Save, records: int, memory: tuple[Parity, ...]) -> SavedPoint:
         tableau = self._reference().current_inverse_tableau().inverse()

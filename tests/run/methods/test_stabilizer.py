@@ -69,7 +69,7 @@ def test_the_last_wire_may_have_gates_of_some_shots_alone() -> None:
 
 @pytest.mark.parametrize("seed", range(DRAWN // 3))
 def test_values_of_gates_are_those_of_the_definition(seed: int) -> None:
-    """Expectation values and variances of drawn sums of strings after drawn gates, at a save and at the end."""
+    """Means and variances of drawn sums of strings after drawn gates, at a save and at the end, and probabilities."""
     rng = np.random.default_rng([seed, 8])
     circuit = drawn(seed, noisy=False, midway=False)
     n = circuit.num_qubits
@@ -78,6 +78,8 @@ def test_values_of_gates_are_those_of_the_definition(seed: int) -> None:
     saves = [
         Save("mean", "expectation_value", tuple(rng.permutation(n).tolist()), "average", observable),
         Save("both", "expectation_value_variance", None, "average", observable),
+        Save("some", "probabilities", tuple(rng.permutation(n)[: seed % n + 1].tolist()), "average"),
+        Save("all", "probabilities", None, "average"),
     ]
     gates_alone = circuit.instructions[: circuit.structure.gates_end]
     made = Circuit(n, circuit.num_clbits, (*gates_alone, *saves), circuit.operands)
@@ -102,17 +104,18 @@ def test_every_shot_has_a_value_and_a_tableau_of_a_way_with_its_bits(seed: int) 
     builder.channel(noise.depolarizing(0.5), [0]).measure([1], [1]).gate("h", [1]).reset([2]).gate("cx", [0, 2])
     masks = rng.integers(1 << n, size=(4, 2)).tolist()
     observable = PauliSum(tuple(PauliString(x, z, float(k + 1)) for k, (x, z) in enumerate(masks)))
-    builder.save("value", "expectation_value", how="list", observable=observable).save(
-        "state", "stabilizer", how="list"
-    )
+    builder.save("value", "expectation_value", how="list", observable=observable)
+    builder.save("chances", "probabilities", wires=[2, 0], how="list").save("state", "stabilizer", how="list")
     circuit = builder.measure([0, 2], [0, 2]).build()
     result = STABILIZER.run(circuit, 40, seed=seed)
     ways = ways_to(circuit, "value")
-    save = next(one for one in circuit.instructions if isinstance(one, Save))
-    for bits, value, tableau in zip(result.bits(), result.saved["value"], result.saved["state"], strict=True):
+    saves = [one for one in circuit.instructions if isinstance(one, Save) and one.what != "stabilizer"]
+    for shot, (bits, tableau) in enumerate(zip(result.bits(), result.saved["state"], strict=True)):
         mine = [way for way in ways if way.bits >> 1 & 1 == bits[1] and is_kept(way.psi, tableau)]
         assert mine
-        assert min(abs(saved_value(save, way.psi) - value) for way in mine) < 1e-9
+        for save in saves:
+            value = result.saved[save.label][shot]
+            assert min(np.abs(saved_value(save, way.psi) - value).max() for way in mine) < 1e-9
 
 
 def is_kept(psi: np.ndarray, tableau: np.ndarray) -> bool:
@@ -212,6 +215,17 @@ def test_operations_on_a_parity_of_many_wires() -> None:
     assert STABILIZER.run_batch(once, observables=[observable]).values[0, 0] == 0
 
 
+def test_probabilities_of_some_of_many_wires() -> None:
+    """Ten wires of a GHZ state of 200 have two values, in the mean over shots and in each shot behind a measurement."""
+    builder = ghz(200).save("before", "probabilities", wires=range(0, 200, 20))
+    builder.measure([7], [0]).save("behind", "probabilities", wires=[0, 199], how="list")
+    result = Simulator().run(builder.build(), shots=20, seed=1)
+    assert result.facts["method"] == "stabilizer"
+    np.testing.assert_allclose(result.saved["before"], [0.5, *[0] * 1022, 0.5], atol=1e-12)
+    np.testing.assert_allclose(result.saved["behind"][:, 3], result.bits()[:, 0])
+    np.testing.assert_allclose(result.saved["behind"].sum(axis=1), 1)
+
+
 # --- what is refused ------------------------------------------------------------------------------------------------
 
 
@@ -240,7 +254,8 @@ def refused() -> dict[str, tuple[Circuit, str]]:
         "measurement": (measured.build(), "Measure on wires 1: it stands under a condition"),
         "loop": (looped.build(), "While: it is a loop whose rounds"),
         "store": (stored.build(), "Store: its value is no parity of measured bits"),
-        "state": (ghz(2).save("psi").build(), "Save 'psi': of a statevector there are as many"),
+        "state": (ghz(2).save("psi").build(), "Save 'psi': stabilizer states have no statevector"),
+        "probabilities": (ghz(11).save("p", "probabilities").build(), "at most 10 wires, got 11; save those of fewer"),
         "amplitudes": (CircuitBuilder(1).initialize([0.6, 0.8], [0]).build(), "no stabilizer state"),
         "permutation": (CircuitBuilder(3).permutation([0, 1, 2, 3, 4, 5, 7, 6], [0, 1, 2]).build(), "Permutation"),
     }
