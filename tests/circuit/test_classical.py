@@ -72,3 +72,12 @@ def test_operations_that_do_not_exist_are_named() -> None:
     """An unknown operation is refused with the names of all."""
     with pytest.raises(CircuitError, match=r"expected an operation among .*subtract.*got 'minus'"):
         Expression.constant(1, 2).binary("minus", Expression.constant(1, 2))
+
+
+@pytest.mark.parametrize("columns", [(1, 2, 3), (3, 1, 2), (-3, -2, -1), (-1, -2), (-1, 0), (None, 2, 3), (None, None)])
+def test_columns_may_follow_one_another_and_count_from_the_end(columns: tuple[int | None, ...]) -> None:
+    """The value of some columns has their bits in order, and 0 where there is none."""
+    outcomes = np.random.default_rng(1).integers(2, size=(9, 5), dtype=np.uint8)
+    found = evaluate(Expression((Token("columns", len(columns), columns),)), outcomes)
+    bits = [0 if column is None else outcomes[:, column].astype(int) << k for k, column in enumerate(columns)]
+    np.testing.assert_array_equal(found, sum(bits) + np.zeros(9))

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -133,7 +134,7 @@ def evaluate(expression: Expression, outcomes: NDArray[np.uint8]) -> Values:
                 right, left = stack.pop(), stack.pop()
                 stack.append(_cut(BINARY[token.op](*_alike(left, right)), token.width))
     (found,) = stack
-    return np.broadcast_to(found, len(outcomes))
+    return found if len(found) == len(outcomes) else np.broadcast_to(found, len(outcomes))
 
 
 def as_bits(values: Values, width: int) -> NDArray[np.uint8]:
@@ -161,8 +162,8 @@ def _read(token: Token, outcomes: NDArray[np.uint8]) -> Values:
     if len(columns) == 1:
         return np.zeros(count, dtype=np.uint64) if columns[0] is None else outcomes[:, columns[0]].astype(np.uint64)
     bits = np.zeros((count, -(-len(columns) // WORD) * WORD), dtype=np.uint8)
-    held = [k for k, column in enumerate(columns) if column is not None]
-    bits[:, held] = outcomes[:, [columns[k] for k in held]]
+    held, taken = _places(columns)
+    bits[:, held] = outcomes[:, taken]
     words = np.packbits(bits, axis=1, bitorder="little").view(np.uint64)
     if token.width == FLOAT:
         return words[:, 0].view(np.float64)
@@ -172,6 +173,20 @@ def _read(token: Token, outcomes: NDArray[np.uint8]) -> Values:
     for k in range(words.shape[1]):
         found += words[:, k].astype(object) << WORD * k
     return found
+
+
+@lru_cache(maxsize=1024)
+def _places(columns: tuple[int | None, ...]) -> tuple[slice | list[int], slice | list[int]]:
+    """Return which bits of a value are held in columns, and in which ones."""
+    held = [k for k, column in enumerate(columns) if column is not None]
+    return _run(held), _run([column for column in columns if column is not None])
+
+
+def _run(places: list[int]) -> slice | list[int]:
+    """Return places as a slice where they follow one another, which NumPy copies faster; some count from the end."""
+    if not places or places[0] < 0 or places != list(range(places[0], places[0] + len(places))):
+        return places
+    return slice(places[0], places[0] + len(places))
 
 
 def _constant(token: Token) -> Values:
