@@ -16,6 +16,7 @@ namespace qx::form {
 namespace {
 
 constexpr double rounding = 1e-11;
+constexpr double most_beside = 1e-13;  // that moves between values of wires that are read
 constexpr std::size_t wires = 3, values = 4;
 
 bool is_none(double angle) { return std::fabs(short_way(angle)) < rounding; }
@@ -84,6 +85,8 @@ std::optional<Conditional> conditional(const Segment& of) {
     if (out.mixed == wires) return {};
     const std::vector<Complex> left = of.between(out.before, out.behind).dense();
     const std::size_t own = std::size_t{1} << out.mixed, size = std::size_t{1} << wires;
+    for (std::size_t k = 0; k < left.size(); ++k)  // the less a turn is, the less it tells of what reads a wire
+        if ((k / size ^ k % size) & ~own && size_of(left[k]) > most_beside) return {};
     const auto [low, high] = others(out.mixed);
     std::array<Matrix2, values> turns;
     for (std::size_t value = 0; value < values; ++value) {

@@ -108,3 +108,31 @@ TEST_CASE("turns under conditions are found from three pieces on, where they are
     }
     CHECK(found > 30);
 }
+
+TEST_CASE("of small turns under conditions only those are found that are known to be under these") {
+    const Matrix2 to_x = to_z(true, false);
+    std::size_t found = 0;
+    for (unsigned seed = 0; seed < 100; ++seed) {
+        Drawn drawn(seed, wires);
+        Pieces given(wires, false);
+        const double small = std::pow(10, -1 - 0.1 * seed);
+        for (int wire = 0; wire < wires; ++wire) turn(given, wire, drawn_turn(drawn));
+        for (int k = 0; k < 8; ++k) {
+            const double angle = drawn.angle();
+            naive::put_parity(given, 0b110, angle, identity2), naive::put_parity(given, 0b011, small, to_x);
+            naive::put_parity(given, 0b110, -angle, identity2);
+        }
+        Segment segment = segment_of(given);
+        const std::optional<Conditional> own = conditional(segment);
+        if (!own) continue;
+        Cluster of{below(wires), given.all, false};
+        Pieces made(wires, false);
+        put_conditional(*own, of, made);
+        for (int wire = 0; wire < wires; ++wire) turn(made, wire, given.carried(wire));
+        made.add_phase(given.phase);
+        const State state = drawn.state();
+        ++found;
+        CHECK(naive::distance(applied(made, state), applied(given, state)) < 2e-11);
+    }
+    CHECK(found > 10);
+}
