@@ -130,6 +130,21 @@ def test_what_other_bindings_change_is_found() -> None:
         assert set(np.flatnonzero(wrong[2])) == set(np.flatnonzero(other[0] != operands[0]))
 
 
+def test_small_differences_of_other_bindings_add_up() -> None:
+    """Numbers that are each off by less than the tolerance do not fit where that is too much for all of them."""
+    rows = []
+    for angle in (0.3, 0.3 + 2e-15, 0.3 + 9e-13):
+        builder = CircuitBuilder(WIRES)
+        for turn in np.random.default_rng(1).uniform(0.2, 1.2, 300).tolist():
+            builder.gate("rzz", [0, 1], turn).gate("rx", [0], angle).gate("rzz", [0, 1], -turn)
+        rows.append(builder.build())
+    operands = np.concatenate([one.operands for one in rows])
+    written = written_out(Circuit.of_structure(rows[0].structure, operands[:2]))
+    assert written
+    assert not written.numbers.unfit(operands[:2]).any()
+    assert 0 < np.count_nonzero(written.numbers.unfit(operands[2:])) < 1200
+
+
 def test_one_number_of_several_gates_counts_for_each() -> None:
     """Gates that share a number have it each, whether their rotations merge or not."""
     rows = []

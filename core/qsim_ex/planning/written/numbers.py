@@ -71,7 +71,7 @@ class WrittenNumbers:
     there twice, for two gates that share a number.
     phases: the numbers whose arguments are phases, combinations of the circuit's operands.
     entries: what the operands at `varying` are, combinations of e^{iφ} of all phases φ, then of their conjugates.
-    tolerance: how far these may be off.
+    tolerance: how far each of these may be off, and all together not much more than their rounding.
     angles: those of the written rotations, and the global phase, combinations of phases.
     rotations: the operands of written gates that have an angle. constants: those of gates that have none.
     """

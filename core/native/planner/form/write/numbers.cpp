@@ -8,6 +8,7 @@
 
 #include "base/export.hpp"
 #include "base/refusal.hpp"
+#include "planner/form/gates/rounding.hpp"
 
 namespace {
 
@@ -74,10 +75,12 @@ class Binding {
                                   : std::conj(turned_[static_cast<std::size_t>(place - phases)]);
         };
         numbers_.entries.write(of, made_.data());
+        qx::form::Rounding together = qx::form::Rounding::of(tolerance, static_cast<double>(numbers_.total));
         for (Int k = 0; k < numbers_.num_varying; ++k) wrong[numbers_.varying[k]] = false;
         for (Int k = 0; k < numbers_.num_varying; ++k) {  // an operand may be there twice
             const Int at = numbers_.varying[k];
-            wrong[at] |= !(std::abs(made_[static_cast<std::size_t>(k)] - operands[at]) <= tolerance);
+            const double off = std::abs(made_[static_cast<std::size_t>(k)] - operands[at]);
+            wrong[at] |= !(off <= tolerance && together.take(off));
         }
     }
     void write(const double* angles, Complex* out) {
