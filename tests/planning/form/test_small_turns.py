@@ -21,6 +21,22 @@ ADDED: dict[str, Add] = {
     "under a control": lambda to, small, turn: (
         to.gate("rx", (1,), turn).gate("crx", (1, 0), small).gate("rx", (1,), -turn)
     ),
+    "by cx": lambda to, small, turn: (
+        to.gate("cx", (1, 0)).gate("rz", (0,), turn).gate("rx", (0,), small).gate("rz", (0,), -turn).gate("cx", (1, 0))
+    ),
+    "rzz between rx": lambda to, small, turn: (
+        to.gate("rx", (0,), turn).gate("rzz", (0, 1), small).gate("rx", (0,), -turn)
+    ),
+    "phase between rx": lambda to, small, turn: (
+        to.gate("rx", (0,), turn)
+        .gate("rx", (1,), turn)
+        .gate("cp", (0, 1), 4 * small)
+        .gate("rx", (0,), -turn)
+        .gate("rx", (1,), -turn)
+    ),
+    "rxx between rzz": lambda to, small, turn: (
+        to.gate("rzz", (1, 2), turn).gate("rxx", (0, 1), small).gate("rzz", (1, 2), -turn)
+    ),
     "beside a quarter": lambda to, small, turn: (
         to.gate("rx", (0,), np.pi / 2 + small)
         .gate("rxx", (0, 2), turn)
@@ -39,18 +55,21 @@ def circuit_of(add: Add, small: float, count: int = 1000) -> Circuit:
     return builder.build()
 
 
-@pytest.mark.parametrize("manner", [one for one in Manner if one is not Manner.CLUSTERS])
+@pytest.mark.parametrize("manner", Manner)
 @pytest.mark.parametrize("added", ADDED)
 @pytest.mark.parametrize("small", [9e-13, 5e-12])
 def test_small_turns_are_not_lost(manner: Manner, added: str, small: float) -> None:
-    """What is left out of a form is, all together, little more than what its gates are rounded by."""
+    """What is left out is little more in all than what gates are rounded by; of clusters, a few times that."""
     circuit = circuit_of(ADDED[added], small)
     rounded = 32 * np.finfo(float).eps * len(circuit.instructions)
     wanted = reference.simulate(circuit)
     assert np.abs(wanted - reference.simulate(circuit_of(ADDED[added], 0.0))).max() > 4 * rounded
     written = written_out(circuit, manner=manner)
-    assert written
-    assert np.abs(reference.simulate(written.circuit(circuit.operands)) - wanted).max() < 2 * rounded
+    assert written or manner is Manner.CLUSTERS
+    if not written:
+        return
+    most = 8 * rounded if manner is Manner.CLUSTERS else 2 * rounded
+    assert np.abs(reference.simulate(written.circuit(circuit.operands)) - wanted).max() < most
 
 
 def test_what_is_rounded_is_no_turn() -> None:

@@ -54,13 +54,15 @@ constexpr std::size_t work_in_windows = 100;
 constexpr std::size_t work_around = 200;     // entries around phases, for each piece that was read
 constexpr std::size_t vain_at_first = 150'000, work_in_vain = 30;  // entries for one phase, for each piece that was read
 constexpr double much = 4;                   // gain of phases that are worth more work
+constexpr double on_bits = 2;                // as much may be taken for nothing there as gates are rounded by
 constexpr std::size_t patience = 24;         // clusters without phases before others are looked at less closely
 
 }  // namespace
 
 Clusters::Clusters(const Form& form, Int within)
-    : form_(form), within_(within), given_(form.tableau().wires(), form.on_zeros()),
-      made_(form.tableau().wires(), form.on_zeros()), as_read_(made_), looks_(form.tableau().wires(), form.on_zeros()) {
+    : form_(form), within_(within), rounding_(form.rounding()), left_(on_bits * rounding_.left),
+      given_(form.tableau().wires(), form.on_zeros()), made_(form.tableau().wires(), form.on_zeros()), as_read_(made_),
+      looks_(form.tableau().wires(), form.on_zeros()) {
     made_.phase = form.read_phase.value;
 }
 
@@ -97,7 +99,8 @@ bool Clusters::advance() {
         made_ = with_windows(std::move(made_), work_at_first + work_in_windows * read_, work_, parts_);
     if (pass_ == last_of_many) {
         const Int entries = looks_.any() ? thresholds.again_entries : thresholds.evaluated_entries;
-        made_ = evaluated(std::move(made_), looks_.on_zeros(), static_cast<std::size_t>(entries) * read_, work_, parts_);
+        made_ =
+            evaluated(std::move(made_), looks_.on_zeros(), static_cast<std::size_t>(entries) * read_, left_, work_, parts_);
         made_ = without_computing(std::move(made_), work_at_first + work_around * read_, work_, parts_);
     }
     if (pass_ == passes.size()) return false;
@@ -134,7 +137,7 @@ void Clusters::end_pass() {
     finish(~Mask{0});
     for (int wire = 0; wire < form_.tableau().wires(); ++wire)
         made_.carried(wire) = given_.carried(wire) * turns_[static_cast<std::size_t>(wire)] * made_.carried(wire);
-    if (pass_ == passes.size()) settle_turns(made_, form_.rounding());
+    if (pass_ == passes.size()) settle_turns(made_, rounding_);
 }
 
 // Makes a piece of a rotation that was read.
@@ -153,7 +156,7 @@ void Clusters::read(const ReadRotation& rotation, Index number) {
         made_.carried(lowest(wires)) = turn_about(about, angle) * made_.carried(lowest(wires));
         return;
     }
-    const SplitAngle split = split_angle(angle, form_.tolerance());
+    const SplitAngle split = rounding_.split(angle);
     if (split.rest == 0 && !(split.quarters & 1)) {  // a product of operators of single wires
         made_.add_phase(-split.quarters * (pi / 4));
         if (split.quarters & 2)

@@ -42,6 +42,8 @@ class Clusters {
 
     const Form& form_;
     Int within_;
+    Rounding rounding_;  // of what is left out where rotations are read
+    double left_;  // of what may be taken for nothing on bits
     bool gave_up_ = false, is_rest_ = false;  // rest: whether what is added is left of a cluster
     Pieces given_, made_;  // by the pass before, and by this one
     Pieces as_read_;  // in the order in which others are found where there are no blocks on four wires

@@ -9,7 +9,7 @@ namespace qx::form {
 
 namespace {
 
-constexpr double rounding = 1e-11;
+constexpr double rounding = 1e-13;
 constexpr std::size_t most_looked_at = 64;  // pieces on a wire, from a turn under a control on
 constexpr int most_rounds = 4;
 

@@ -61,7 +61,7 @@ void Pieces::put(Piece piece, bool settles) {
     }
     if (piece.kind == Piece::rotation) {
         each(piece.wires, [&](int wire) {
-            if (!is_identity(carried(wire))) all.push_back({Piece::turn, unit(wire), 0, 0, {carried(wire)}});
+            if (!is_nothing(carried(wire))) all.push_back({Piece::turn, unit(wire), 0, 0, {carried(wire)}});
             carried(wire) = identity2;
         });
         untouched_ &= ~piece.wires;

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "planner/form/gates/rounding.hpp"
+
 namespace qx::form {
 
 namespace {
@@ -32,13 +34,17 @@ std::array<Vector2, 2> factors(const Matrix2& of) {
 
 Vector2 other(const Vector2& of) { return unit_vector({-std::conj(of[1]), std::conj(of[0])}); }
 
-}  // namespace
-
-bool is_identity(const Matrix2& of) {
+// The square of the most that an entry is off the identity's.
+double off_identity(const Matrix2& of) {
     double off = 0;
     for (std::size_t k = 0; k < 4; ++k) off = std::max(off, std::norm(of[k] - identity2[k]));
-    return off < 1e-24;
+    return off;
 }
+
+}  // namespace
+
+bool is_identity(const Matrix2& of) { return off_identity(of) < 1e-24; }
+bool is_nothing(const Matrix2& of) { return off_identity(of) < Rounding::of_one * Rounding::of_one; }
 
 Matrix2 split_phases(Matrix2& turn) {
     Matrix2 phases = identity2;
@@ -149,7 +155,7 @@ void Segment::add_wire(bool is_zero) {
 }
 
 void Segment::turn(int wire, const Matrix2& by) {
-    if (is_identity(by)) return;
+    if (is_nothing(by)) return;
     const std::size_t bit = std::size_t{1} << wire;
     const bool keeps = none(by[1]) && none(by[2]);
     for (Column& one : columns_) {

@@ -24,8 +24,10 @@ inline Matrix2 operator*(const Matrix2& a, const Matrix2& b) {
 }
 inline Matrix2 adjoint(const Matrix2& a) { return {std::conj(a[0]), std::conj(a[2]), std::conj(a[1]), std::conj(a[3])}; }
 
-// Tells whether a turn is the identity, but for rounding.
+// Tells whether a turn is the identity, but for rounding; and whether it is so little that each of many may be left out, as
+// much as one gate is rounded by.
 bool is_identity(const Matrix2& of);
+bool is_nothing(const Matrix2& of);
 // Makes a turn one whose rows begin with positive numbers, and returns the phases behind it.
 Matrix2 split_phases(Matrix2& turn);
 

@@ -17,9 +17,9 @@ inline double dot(const Axis& a, const Axis& b) { return a[0] * b[0] + a[1] * b[
 inline Axis operator-(const Axis& a) { return {-a[0], -a[1], -a[2]}; }
 
 // Returns 1 for an axis that is another one, -1 for its opposite, and 0 for all others. angle: of what is about it, of
-// which a small one does not tell its axis as well.
-inline int along(const Axis& a, const Axis& b, double angle = 1) {
-    constexpr double rounding = 1e-22, most = 1e-14;  // squares of what is but rounding
+// which a small one does not tell its axis as well. rounding: the square of what they may be apart.
+inline int along(const Axis& a, const Axis& b, double angle = 1, double rounding = 1e-22) {
+    constexpr double most = 1e-14;  // squares of what is but rounding
     const double sign = dot(a, b) < 0 ? -1 : 1;
     double off = 0;
     for (std::size_t k = 0; k < 3; ++k) off += (a[k] - sign * b[k]) * (a[k] - sign * b[k]);

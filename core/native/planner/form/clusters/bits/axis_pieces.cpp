@@ -4,9 +4,13 @@
 
 #include <utility>
 
+#include "planner/form/gates/rounding.hpp"
+
 namespace qx::form {
 
 namespace {
+
+constexpr double rounding = 1e-26;  // the square of what axes of two pieces may be apart that become one's
 
 // The turns of one of two wires, where the operator of the other one is -1, and where it is 1.
 std::pair<Matrix2, Matrix2> turns_of(const AxisPiece& piece, std::size_t place) {
@@ -79,7 +83,7 @@ bool AxisPieces::join(std::size_t number, std::size_t next) {
     AxisPiece &first = all[number].own, &second = all[next].own;
     if (all[number].other) return false;
     for (const std::size_t control : {0U, 1U}) {
-        const int sign = along(first.axes[control], second.axes[control]);
+        const int sign = along(first.axes[control], second.axes[control], 1, rounding);
         if (!sign) continue;
         const auto [before_one, before_zero] = turns_of(first, 1 - control);
         auto [behind_one, behind_zero] = turns_of(second, 1 - control);
@@ -92,9 +96,9 @@ bool AxisPieces::join(std::size_t number, std::size_t next) {
         first.parts += second.parts, first.angle = made.angle, first.axes[1 - control] = made.axis;
         first.is_parity = false;
         all[next] = {};
-        if (!is_identity(if_zero)) turn(other, if_zero, number);
-        if (!is_identity(alone)) turn(own, alone, number + 1);
-        if (std::fabs(made.angle) < 1e-12) nothing += first.parts, first = {};
+        if (!is_nothing(if_zero)) turn(other, if_zero, number);
+        if (!is_nothing(alone)) turn(own, alone, number + 1);
+        if (std::fabs(made.angle) < Rounding::of_one) nothing += first.parts, first = {};
         return true;
     }
     return false;

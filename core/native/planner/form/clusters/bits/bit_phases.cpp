@@ -21,6 +21,8 @@ constexpr std::size_t most_joined = 32;    // phases of which some may be one
 
 bool is_none(double angle) { return std::fabs(short_way(angle)) < rounding; }
 bool is_sign(double angle) { return is_none(2 * angle); }
+// How far an angle is off 0, or half a turn.
+double off_sign(double angle) { return std::fabs(short_way(2 * angle)) / 2; }
 
 }  // namespace
 
@@ -40,6 +42,7 @@ void BitPhases::add_product(Mask bits, double angle) {
     if (own == of_products_.end() || own->first != bits) own = of_products_.insert(own, {bits, 0});
     own->second = short_way(own->second + angle);
     if (!is_sign(own->second)) return;
+    off += off_sign(own->second);
     const Diagram where = is_none(own->second) ? Diagram() : product(bits);
     if (!diagrams_->fits()) return;
     of_products_.erase(own);
@@ -125,7 +128,7 @@ void BitPhases::read_as(Diagram where) {
 BitPhases BitPhases::written_as(Diagram where, double more) const {
     BitPhases out(*diagrams_);
     out.read_as(where);
-    out.all = all, out.work_ = work_, out.is_again_ = true;
+    out.all = all, out.off = off, out.work_ = work_, out.is_again_ = true;
     for (const auto& [part, angle] : parts()) out.add(part, angle);
     out.add(where, more);
     out.flip_those_of_fewer();
@@ -136,9 +139,10 @@ BitPhases BitPhases::written_as(Diagram where, double more) const {
 // one, less twice where both are 1, which is soon a sign for parts of a turn. Returns false if there are too many.
 bool BitPhases::write(Diagram where, double angle, Mask under, Parts& to) const {
     if (to.products.size() > thresholds.phase_products || diagrams_->steps() > to.until || !diagrams_->fits()) return false;
-    if (is_none(angle) || where.is_zero()) return true;
+    if (where.is_zero()) return true;
     if (is_sign(angle)) {
-        to.signs = diagrams_->sum(to.signs, diagrams_->both(product(under), where));
+        to.off += off_sign(angle);
+        if (!is_none(angle)) to.signs = diagrams_->sum(to.signs, diagrams_->both(product(under), where));
         return true;
     }
     if (diagrams_->value(where, flipped_)) to.products.emplace_back(under, angle), where = !where, angle = -angle;
@@ -157,14 +161,15 @@ void BitPhases::flip_if_many() {
 }
 
 void BitPhases::add(Diagram where, double angle) {
-    if (is_none(angle) || where.is_zero()) return;
+    if (where.is_zero()) return;
+    if (is_none(angle)) return off += off_sign(angle), void();
     is_joined_ = false;
     if (where.begins_as_one()) all += angle, where = !where, angle = -angle;
     const auto same = [&](const auto& one) { return one.first == where; };
     if (const auto at = std::find_if(others_.begin(), others_.end(), same); at != others_.end()) {
         at->second = short_way(at->second + angle);
         const bool sign = is_sign(at->second), none = is_none(at->second);
-        if (sign) others_.erase(at);
+        if (sign) off += off_sign(at->second), others_.erase(at);
         if (sign && !none) add_sign(where);
         return;
     }
@@ -175,7 +180,7 @@ void BitPhases::add(Diagram where, double angle) {
     const std::size_t number = found.products.size();
     work_ += 2 * number;
     if (is_written && diagrams_->fits()) {
-        add_sign(found.signs);
+        add_sign(found.signs), off += found.off;
         for (const auto& [bits, by] : found.products) add_product(bits, by);
         return flip_if_many();
     }
@@ -231,7 +236,7 @@ void BitPhases::join() const {
     own.flip_those_of_fewer();
     if (!others_.empty())
         if (BitPhases other = written_as(others_.back().first, 0); other.size() < own.size()) own = std::move(other);
-    work_ = own.work_;
+    work_ = own.work_, off = own.off;
     own.write_joint(joint_);
     if (joint_ && !is_none(own.all - all)) joint_->push_back({0, 0, own.all - all});
 }

@@ -13,7 +13,8 @@ std::size_t joining(const std::vector<JointPhase>& phases);
 
 class BitPhases {
   public:
-    double all = 0;  // the phase of all states
+    double all = 0;          // the phase of all states
+    mutable double off = 0;  // what angles were off in all that were taken for none, or for half a turn
 
     explicit BitPhases(Diagrams& of) : diagrams_(&of) {}
 
@@ -46,6 +47,7 @@ class BitPhases {
         Diagram signs{};
         Products products{};
         std::size_t until = 0;  // so many steps these are looked for
+        double off = 0;
     };
 
     Diagram product(Mask bits) const { return diagrams_->where(bits, bits & ~flipped_); }

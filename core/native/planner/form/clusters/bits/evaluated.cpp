@@ -21,8 +21,8 @@ constexpr std::size_t part_for_one = 256, part_in_vain = 3;
 
 class Evaluated {
   public:
-    Evaluated(const Pieces& given, bool zeros, std::size_t within, std::size_t& work)
-        : given_(joined(given)), within_(within), work_(work), returns_(those_that_return(given_)),
+    Evaluated(const Pieces& given, bool zeros, std::size_t within, std::size_t& work, double& left)
+        : given_(joined(given)), within_(within), work_(work), left_(left), returns_(those_that_return(given_)),
           in_vain_(given_.all.size()), lines_(given_), scanner_(given_, returns_, lines_, zeros, within) {}
     Evaluated(const Evaluated&) = delete;
     Evaluated& operator=(const Evaluated&) = delete;
@@ -91,7 +91,8 @@ class Evaluated {
         in_vain_[from] = !best.pieces;
         if (best.worth < worth_)  // what begins inside is hardly worth more
             for (const std::size_t k : best.inside) waits_[k] = true;
-        if (!best.pieces || best.worth < worth_) return 0;
+        if (!best.pieces || best.worth < worth_ || best.all.off > left_) return 0;
+        left_ -= best.all.off;
         std::size_t parts = 0;
         for (const std::size_t k : best.inside) parts += given_.all[k].own.parts;
         last = put(best, from, parts);
@@ -139,13 +140,14 @@ class Evaluated {
         std::copy(in_vain_again.begin(), in_vain_again.end(), in_vain_.begin() + static_cast<std::ptrdiff_t>(from));
         lines_.number_anew(given_, from, end);
         for (std::size_t wire = 0; wire < turns.size(); ++wire)
-            if (!is_identity(turns[wire])) given_.turn(static_cast<int>(wire), turns[wire], behind);
+            if (!is_nothing(turns[wire])) given_.turn(static_cast<int>(wire), turns[wire], behind);
         return behind - 1;
     }
 
     AxisPieces given_;
     std::size_t within_;
     std::size_t& work_;
+    double& left_;
     double worth_ = 0;
     std::vector<bool> returns_, in_vain_;  // pieces that come again, and those from which nothing was found
     std::vector<bool> waits_;  // and those that are part of what is worth too little as yet
@@ -156,11 +158,11 @@ class Evaluated {
 
 }  // namespace
 
-Pieces evaluated(Pieces given, bool zeros, std::size_t within, std::size_t& work, std::size_t& found) {
+Pieces evaluated(Pieces given, bool zeros, std::size_t within, double& left, std::size_t& work, std::size_t& found) {
     constexpr int any = 64;  // wires on which pieces may lie together
     Pieces ordered = given;
     ordered.all = near_each_other(std::move(ordered.all), static_cast<int>(given.carried().size()), any);
-    Evaluated all(ordered, zeros, within, work);
+    Evaluated all(ordered, zeros, within, work, left);
     std::size_t now = 0;
     for (const double worth : {much, least_worth})
         for (std::size_t k = 0, more = 1; k < runs && more; ++k) now += more = all.run(worth);

@@ -9,6 +9,7 @@ namespace qx::form {
 // Gates under many controls come as ladders on many wires, of which some are borrowed. zeros: whether all wires are 0 at
 // first. work: to which the steps that were taken are added, up to about `within` in each of a few runs, as many again where
 // an end is near, and more where something is found. found: to which how much of what was read has become others is added.
-Pieces evaluated(Pieces given, bool zeros, std::size_t within, std::size_t& work, std::size_t& found);
+// left: off which is taken what turns are off those that they are taken for; what would take more stays as it is.
+Pieces evaluated(Pieces given, bool zeros, std::size_t within, double& left, std::size_t& work, std::size_t& found);
 
 }  // namespace qx::form

@@ -37,6 +37,12 @@ AxisPiece drawn_piece(Drawn& drawn, int wires) {
     return out;
 }
 
+// Evaluates pieces, whatever is taken for nothing.
+Pieces evaluated(Pieces given, bool zeros, std::size_t within, std::size_t& work, std::size_t& found) {
+    double left = HUGE_VAL;
+    return qx::form::evaluated(std::move(given), zeros, within, left, work, found);
+}
+
 void turn(Pieces& to, int wire, const Matrix2& by) { to.carried(wire) = by * to.carried(wire); }
 
 void put(Pieces& to, Mask on, double angle) {
@@ -264,5 +270,26 @@ TEST_CASE("inputs of a phase that are computed from the same wire may be undone 
         };
         flip_all(), put(given, 0b11111, drawn.angle()), flip_all();
         CHECK(naive::rewritten(drawn, given, on_bits).parts == 9);
+    }
+}
+
+TEST_CASE("what turns are off is taken off what is left, and where that is too little pieces stay as they are") {
+    constexpr double small = 3e-12;
+    const Matrix2 off = turn_about({1, 1}, small);
+    for (const bool much : {true, false}) {
+        Drawn drawn(1, 6);
+        Pieces given(6, false);
+        for (const int wire : {0, 1, 2, 3}) put_flip(given, wire, 4, h, off * h);
+        put(given, 0b11111, drawn.angle());
+        for (const int wire : {0, 1, 2, 3}) put_flip(given, wire, 4, h, h);
+        const State first = drawn.state(), before = applied(given, first);
+        double left = much ? 100 * small : small;
+        const double begun = left;
+        std::size_t work = 0, parts = 0;
+        Pieces made = qx::form::evaluated(given, false, 1'000'000, left, work, parts);
+        CHECK((parts == 9) == much);
+        CHECK((left < begun) == much);
+        const double size = naive::distance(first, State(first.size()));
+        CHECK(naive::distance(applied(made, first), before) <= (begun - left + 1e-14) * size);
     }
 }

@@ -232,7 +232,7 @@ bool Evaluation::settle_about(int wire) {
     const Diagram where = own.about->angles.signs();
     if (!diagrams_->fits()) return false;
     own.turns[0] = own.turns[0] * phase_about(axis, own.about->angles.all);
-    own.about.reset();
+    off_ += own.about->angles.off, own.about.reset();
     if (where.is_zero()) return true;
     own.conditions = {where};
     own.turns.push_back(own.turns[0] * operator_about(axis));
@@ -247,7 +247,7 @@ bool Evaluation::leave_about(int wire) {
     const Axis axis = pulled(own.about->axis, adjoint(own.turns[0]));
     const std::vector<std::pair<Diagram, double>> parts = own.about->angles.parts();
     own.turns[0] = own.turns[0] * phase_about(own.about->axis, own.about->angles.all);
-    own.about.reset();
+    off_ += own.about->angles.off, own.about.reset();
     bool fits = parts.size() <= thresholds.conditions_of_turns;
     for (const auto& [where, angle] : parts) fits = fits && turn_where(wire, where, phase_about(axis, angle), identity2);
     if (!fits) own = before, phases_ = all;
@@ -266,12 +266,14 @@ bool Evaluation::settle(int wire) {
     bool is_open = own.bit == own.begins;  // what flips the bit next is X: there are no phases then
     Values flips;
     std::vector<double> zero, one;  // phases where the bit is 0, and where it is 1
+    double off = 0;                 // the square of the most that is left out
     for (const Matrix2& turn : own.turns) {
         Matrix2 in_frame = to_frame * adjoint(same) * turn * adjoint(to_frame);
         const bool is_diagonal = is_none(in_frame[1]) && is_none(in_frame[2]);
         if (!is_diagonal && !(is_none(in_frame[0]) && is_none(in_frame[3]))) return true;
         if (!has_frame(wire) && (!is_diagonal || !is_none(in_frame[0] - in_frame[3]))) return true;
         flips.push_back(!is_diagonal);
+        off = std::max(off, std::norm(in_frame[is_diagonal ? 1 : 0]));
         if (is_open && !is_diagonal) {
             const Complex half = std::polar(1.0, std::arg(in_frame[1] / in_frame[2]) / 2);
             to_frame[2] *= half, to_frame[3] *= half, is_open = false;
@@ -294,6 +296,7 @@ bool Evaluation::settle(int wire) {
     if (!diagrams_->fits()) return false;
     for (const auto& [where, angle] : found) phases_.add(where, angle);
     own.bit = bit;
+    off_ += std::sqrt(off);
     if (has_frame(wire)) own.frame = to_frame, own.x = pulled({1, 0, 0}, to_frame);
     own.conditions.clear(), own.turns.assign(1, same);
     return true;

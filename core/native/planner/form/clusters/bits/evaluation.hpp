@@ -28,6 +28,7 @@ std::size_t joining(const std::vector<BitStep>& steps);
 struct InAll {
     std::vector<AxisPiece> pieces{};
     double phase = 0;
+    double off = 0;  // what was taken for nothing in all
 };
 
 class Evaluation {
@@ -116,6 +117,7 @@ class Evaluation {
     std::optional<std::vector<BitStep>> steps(std::size_t most) const;
     std::optional<InAll> pieces(std::size_t most) const;
     void add_last_frames();
+    double off() const;
     bool write_about(const Wire& of, int wire, std::vector<BitStep>& to) const;
     bool write_turns(const Wire& of, int wire, std::vector<BitStep>& to) const;
 
@@ -125,6 +127,7 @@ class Evaluation {
     Mask zeros_, known_ = 0, with_frames_ = 0;
     Frames frames_;
     std::size_t pieces_ = 0;  // that have acted
+    double off_ = 0;          // what turns were off those that they were taken for
     BitPhases phases_;
     mutable std::size_t work_ = 0, needed_ = 0;
 };

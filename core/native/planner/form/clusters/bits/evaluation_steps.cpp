@@ -248,10 +248,17 @@ std::optional<InAll> Evaluation::in_all(std::size_t most) const {
     return out;
 }
 
+double Evaluation::off() const {
+    double out = off_ + phases_.off;
+    for (const Wire& own : wires_)
+        if (own.about) out += own.about->angles.off;
+    return out;
+}
+
 std::optional<InAll> Evaluation::pieces(std::size_t most) const {
     const auto steps = this->steps(most);
     if (!steps) return {};
-    InAll out{{}, phases_.all};
+    InAll out{{}, phases_.all, off()};
     for (const BitStep& step : *steps) {
         AxisPiece piece{step.wires(), {}, step.angle};
         each(piece.wires, [&](int wire) {

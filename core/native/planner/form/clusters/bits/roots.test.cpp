@@ -69,8 +69,9 @@ TEST_CASE("a phase under many conditions is one, by whatever parts of turns it i
             put_phase(given, controls, 0.7, as_parity);
             for (int wire = 0; wire < wires; ++wire) turn(given, wire, drawn_turn(drawn));
             const State first = drawn.state(), before = applied(given, first);
+            double left = HUGE_VAL;
             std::size_t work = 0, parts = 0;
-            Pieces made = evaluated(given, false, 10'000'000, work, parts);
+            Pieces made = evaluated(given, false, 10'000'000, left, work, parts);
             CHECK(naive::distance(applied(made, first), before) < 1e-9);
             CHECK(parts == given.all.size());
             REQUIRE(made.all.size() == 1);

@@ -152,7 +152,7 @@ std::vector<Piece> Selection::turns_behind() const {
     std::size_t which = 0;
     each(mixed_, [&](int wire) {
         const Matrix2 turn = adjoint(around_[which++]);
-        if (!is_identity(turn)) out.push_back({Piece::turn, unit(wire), 0, 0, {turn}});
+        if (!is_nothing(turn)) out.push_back({Piece::turn, unit(wire), 0, 0, {turn}});
     });
     return out;
 }

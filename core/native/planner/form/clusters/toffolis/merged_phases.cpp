@@ -6,13 +6,9 @@
 #include <map>
 #include <numbers>
 
+#include "planner/form/gates/rounding.hpp"
+
 namespace qx::form {
-
-namespace {
-
-constexpr double rounding = 1e-12;
-
-}  // namespace
 
 Pieces with_merged_phases(const Pieces& given) {
     std::vector<std::size_t> frames(given.carried().size(), 0);
@@ -39,7 +35,7 @@ Pieces with_merged_phases(const Pieces& given) {
     Pieces out(static_cast<int>(frames.size()), false);
     out.phase = given.phase, out.nothing = given.nothing;
     for (Piece& piece : all) {
-        const bool is_none = piece.wires && piece.kind == Piece::where && std::fabs(piece.angle) < rounding;
+        const bool is_none = piece.wires && piece.kind == Piece::where && std::fabs(piece.angle) < Rounding::of_one;
         if (is_none) {
             each(piece.wires, [&](int wire) { out.carried(wire) = piece.turn_of(wire) * out.carried(wire); });
             out.nothing += piece.parts;

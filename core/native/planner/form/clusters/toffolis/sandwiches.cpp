@@ -309,7 +309,7 @@ class Sandwiches {
         own.core.pieces = std::move(made.all);
         each(own.core.wires, [&](int wire) {
             const Matrix2& turn = made.carried(wire);
-            if (!is_identity(turn)) own.core.pieces.push_back({Piece::turn, unit(wire), 0, 0, {turn}, {}, 0, 0});
+            if (!is_nothing(turn)) own.core.pieces.push_back({Piece::turn, unit(wire), 0, 0, {turn}, {}, 0, 0});
         });
         phase_ += made.phase, nothing_ += made.nothing;
         return true;

@@ -111,7 +111,7 @@ class Windows {
     }
     // Lets a turn act before the next piece on a wire, one of some or one behind these, or puts it behind phases.
     void turn(const Matrix2& by, int wire, std::size_t end, std::vector<Piece>& next, std::vector<Piece>& phases) {
-        if (is_identity(by)) return;
+        if (is_nothing(by)) return;
         const auto is_on = [&](const Piece& one) { return (one.wires >> wire & 1) != 0; };
         Piece* piece = nullptr;
         if (const auto at = std::find_if(next.begin(), next.end(), is_on); at != next.end()) piece = &*at;
