@@ -122,15 +122,6 @@ def test_a_circuit_in_another_basis_takes_the_faster_plan() -> None:
     assert "Pauli rotations" not in str(simulator.explain(dense))
 
 
-def dense_pairs() -> Circuit:
-    """Any matrices on pairs of wires, each of which is 15 rotations and no fewer."""
-    builder = CircuitBuilder(N)
-    for layer in range(6):
-        for wire in range(layer % 2, N - 1, 2):
-            builder.unitary(strategies.random_unitary(4, N * layer + wire), [wire, wire + 1])
-    return builder.build()
-
-
 def reset(builder: CircuitBuilder) -> CircuitBuilder:
     """Something random in the middle."""
     return builder.gate("h", [0]).reset([0]).gate("h", [0])
@@ -140,15 +131,13 @@ def reset(builder: CircuitBuilder) -> CircuitBuilder:
     ("numbers", "why"),
     [
         ({"written_microseconds": 1 << 40}, foreseen.SHORT),
-        ({"rotations_of_a_gate": 1}, foreseen.SLOWER),
         ({"written_percent": 1}, foreseen.SLOWER),
     ],
 )
 def test_what_takes_no_time_or_is_not_faster_runs_as_it_came(numbers: dict[str, int], why: str, hold: Hold) -> None:
-    """Short runs, dense circuits and what is not predicted to be faster stay what they are, and `explain` says why."""
+    """Short runs and what is not predicted to be faster stay what they are, and `explain` says why."""
     hold(**(WRITTEN | numbers))
-    dense = "rotations_of_a_gate" in numbers
-    simulator, made = Simulator(device="cpu"), with_end(dense_pairs() if dense else gates("hubbard"), measured=True)
+    simulator, made = Simulator(device="cpu"), with_end(gates("hubbard"), measured=True)
     assert "written" not in simulator.run(made, 10).provenance.facts
     assert f"the circuit runs as it came: {why}" in str(simulator.explain(made))
 

@@ -8,6 +8,7 @@ sooner than the gates are, else what stands between the gates. Other manners are
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from enum import Enum, auto
 from functools import lru_cache, partial
 
 import numpy as np
@@ -30,30 +31,45 @@ from qsim_ex.run.tried import TakenApart, few_rotations, fewest, taken_apart
 AS = "as Pauli rotations"
 AS_ONE = f"{AS}, for this binding alone"
 
-KINDS = (True, False)
-"""What is written soon: the form, if it has so few rotations that it is planned sooner than its circuit; if not, what
-stands between gates. Each is kept by itself, so that a later run finds what the first one asked for."""
+
+class Kind(Enum):
+    """What is written first, before other manners are asked for.
+
+    FEW: the form, if it has so few rotations that it is planned sooner than its circuit. BETWEEN: what stands between
+    gates that are not many rotations. MANY: the same of gates that are, once all runs have taken as long as that may.
+    """
+
+    FEW = auto()
+    BETWEEN = auto()
+    MANY = auto()
+
+
+SOON = (Kind.FEW, Kind.BETWEEN)
+"""What a first run looks at, each kept by itself, so that a later one finds what the first one asked for."""
 
 _READ = 3
-"""The most rotations that a gate is in the mean, if what stands between gates is written of them. A turn is three,
-CX is three, and a dense matrix on two wires is 15."""
+"""The most rotations that a gate is in the mean, if what stands between gates is written soon. A turn is three, CX is
+three, and a dense matrix on two wires is 15."""
+
+_MANY_READ = 32
+"""The same for later runs: with phases under controls and small multipliers as gates a circuit has up to 24."""
 
 
 def candidates(
-    structure: Structure, bound: Bindings, *, alone: bool, kinds: tuple[bool, ...] = KINDS
+    structure: Structure, bound: Bindings, *, alone: bool, kinds: tuple[Kind, ...] = tuple(Kind)
 ) -> Iterator[tuple[WrittenCircuit, str]]:
     """Yield what may run in place of some bindings, and how it is written: for all bindings, or for this one alone.
 
-    alone: leave out what is written for all. kinds: what is asked for, the first that there is; see `KINDS`.
+    alone: leave out what is written for all. kinds: what is asked for, the first that there is.
     """
     gates = gates_of(structure)
-    known = [written_bindings(structure, gates, few=few) for few in kinds]
+    known = [written_bindings(structure, gates, kind) for kind in kinds]
     if not alone and (written := _for_all(known, bound)):
         yield written, AS
     if bound.count > 1 or all(one.compares_nothing for one in known):
         return
     operands = bound.operands(0, 1).tobytes()
-    if written := next(filter(None, (_alone(structure, gates, operands, few=few) for few in kinds)), None):
+    if written := next(filter(None, (_alone(structure, gates, operands, kind) for kind in kinds)), None):
         yield written, AS_ONE
 
 
@@ -101,16 +117,16 @@ def counted_gates(structure: Structure) -> int:
 
 
 @lru_cache(maxsize=64)  # each with numbers of a few of its bindings
-def written_bindings(structure: Structure, gates: int, *, few: bool) -> WrittenBindings:
-    """Return what is written out of the gates that a structure begins with; few: see `KINDS`."""
-    return WrittenBindings(beginning_of(structure, gates), partial(_written, structure, gates, few))
+def written_bindings(structure: Structure, gates: int, kind: Kind) -> WrittenBindings:
+    """Return what is written out of the gates that a structure begins with."""
+    return WrittenBindings(beginning_of(structure, gates), partial(_written, structure, gates, kind))
 
 
 @lru_cache(maxsize=16)  # each with all numbers of its circuit
-def _alone(structure: Structure, gates: int, operands: bytes, *, few: bool) -> WrittenCircuit | None:
+def _alone(structure: Structure, gates: int, operands: bytes, kind: Kind) -> WrittenCircuit | None:
     """Return what is written for one binding alone."""
     numbers: NDArray[np.complex128] = np.frombuffer(operands, dtype=np.complex128)[None]
-    return _written(structure, gates, few, Circuit.of_structure(beginning_of(structure, gates), numbers))
+    return _written(structure, gates, kind, Circuit.of_structure(beginning_of(structure, gates), numbers))
 
 
 def beginning_of(structure: Structure, gates: int) -> Structure:
@@ -119,23 +135,25 @@ def beginning_of(structure: Structure, gates: int) -> Structure:
     return structure if whole else Structure(structure.num_qubits, 0, structure.instructions[:gates])
 
 
-def _written(structure: Structure, gates: int, few: bool, given: Circuit) -> WrittenCircuit | None:
+def _written(structure: Structure, gates: int, kind: Kind, given: Circuit) -> WrittenCircuit | None:
     """Return what is written soon of gates, with all that stands behind them; None if it cannot be."""
     usual, found = most_rotations(structure), None
     zeros = not any(SAVE_KINDS[save.what].gates_only for save in structure.saves)  # a unitary is for all states
-    if not few:
-        found = written_between(structure, given, zeros=zeros)
+    if kind is not Kind.FEW:
+        found = written_between(structure, given, zeros=zeros, of_a_gate=_READ if kind is Kind.BETWEEN else _MANY_READ)
     elif most := fewest(usual, few_rotations(counted_gates(structure), structure.num_qubits)):
         found = write(given, limits=WritingLimits(most), manner=Manner.GROWN if zeros else Manner.LOCAL, zeros=zeros)
     return found and _WithEnd(structure, gates)(found)
 
 
-def written_between(structure: Structure, given: Circuit, *, zeros: bool) -> WrittenCircuit | None:
-    """Return what stands between the gates that a structure begins with; None if it is too many rotations.
+def written_between(
+    structure: Structure, given: Circuit, *, zeros: bool, of_a_gate: int = _READ
+) -> WrittenCircuit | None:
+    """Return what stands between the gates that a structure begins with; None if these are too many rotations.
 
     If those look like matrices on three wires that were taken apart, these are what is returned.
     """
-    read = _READ * counted_gates(structure) if thresholds.now.rotations_of_a_gate else UNBOUNDED
+    read = of_a_gate * counted_gates(structure) if thresholds.now.rotations_of_a_gate else UNBOUNDED
     limits = WritingLimits(most_rotations(structure), read=read)
     of_matrices = taken_apart(structure, gates_of(structure)) is TakenApart.MATRICES
     blocks = write(given, limits=limits, manner=Manner.CLUSTERS, zeros=zeros) if of_matrices else None

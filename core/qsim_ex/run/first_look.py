@@ -10,7 +10,7 @@ from qsim_ex import thresholds
 from qsim_ex.kernels.giving_way import FIRST_RUNS
 from qsim_ex.planning.written.out import Manner, WritingLimits, WrittenCircuit
 from qsim_ex.run.beside import Begun, SideThreads
-from qsim_ex.run.candidates import gates_of, most_rotations
+from qsim_ex.run.candidates import Kind, gates_of, most_rotations
 from qsim_ex.run.looks import Look, Option
 from qsim_ex.run.tried import (
     TakenApart,
@@ -83,8 +83,8 @@ class FirstLook(Look):
                     return self._stays()
                 if not self._promises(times) and self._worth(times) < thresholds.now.few_percent:
                     return self._as_it_came(times)
-            few = self._begun(beside, few=True)
-            between = self._begun(beside, few=False, after=None if seen.apart is TakenApart.MATRICES else few)
+            few = self._begun(beside, Kind.FEW)
+            between = self._begun(beside, Kind.BETWEEN, after=None if seen.apart is TakenApart.MATRICES else few)
             self._clusters = beside.begin(partial(self._look_for_clusters, between, seen.planning), now=False)
             if seen.apart is TakenApart.GATES and seen.long:
                 beside.start(between.found, self._clusters)  # while few rotations are looked for here
@@ -106,7 +106,8 @@ class FirstLook(Look):
             if begun is between and not self._promises(times):
                 return self._as_it_came(times)
             if (found := begun.found.result()) is None:
-                return self._stays()
+                self._tried.many = True
+                return self._as_it_came(times)
             self._tried.gates = found[0].num_gates
             best = self._fastest_at_first(begun, times)
             return self._taken(best, first=True) if best else self._as_it_came(times)
@@ -186,9 +187,9 @@ class FirstLook(Look):
     def _is_far_fewer(self, written: WrittenCircuit) -> bool:
         return written.num_gates * thresholds.now.far_fewer <= self._gates
 
-    def _begun(self, beside: SideThreads, *, few: bool, after: _Begun | None = None) -> _Begun:
-        """Return what may be begun of one of `KINDS`; after: what comes before it, if that can be written."""
-        found = beside.begin(lambda: next(self._candidates((few,)), None), now=False)
+    def _begun(self, beside: SideThreads, kind: Kind, after: _Begun | None = None) -> _Begun:
+        """Return what may be begun of a kind; after: what comes before it, if that can be written."""
+        found = beside.begin(lambda: next(self._candidates((kind,)), None), now=False)
         option = beside.begin(lambda: self._promising(found.result()), now=False)
 
         def ahead() -> None:

@@ -20,7 +20,7 @@ from qsim_ex.planning.longer import Longer, shorter_than
 from qsim_ex.planning.written.out import Manner, WritingLimits, WrittenCircuit
 from qsim_ex.program.program import Program
 from qsim_ex.run.beside import SideThreads
-from qsim_ex.run.candidates import KINDS, candidates, counted_gates, in_place, most_rotations
+from qsim_ex.run.candidates import SOON, Kind, candidates, counted_gates, in_place, most_rotations
 from qsim_ex.run.manners import in_manners, wanted, writing_limits
 from qsim_ex.run.tried import Chosen, Tried, least_microseconds
 from qsim_ex.run.where import Times, Where
@@ -67,9 +67,9 @@ class Look:
         tried.spent += tried.run * self._bound.count
         if time := tried.is_time(self._where.interprets):
             if not self._where.interprets:
-                return self.in_all_manners()
+                return self.in_all_manners(waits=True)
             self._threads = 1  # nobody waits, and other threads' Python would be in the way of runs
-            _BACKGROUND.later(partial(_quietly, partial(self.in_all_manners, alike=time == 1)))
+            _BACKGROUND.later(partial(_quietly, partial(self.in_all_manners, alike=time == 1, waits=True)))
         if chosen is None:
             return None
         for written, fact in self._candidates():
@@ -85,10 +85,11 @@ class Look:
             tried.alone = True
         return self._stays()
 
-    def in_all_manners(self, *, alike: bool = False) -> Option | None:
+    def in_all_manners(self, *, alike: bool = False, waits: bool = False) -> Option | None:
         """Return the fastest of what is written in all manners, by the time of later runs; None if nothing is faster.
 
-        alike: take nothing whose sweeps take longer until kernels are there than those of the first run.
+        alike: take nothing whose sweeps take longer until kernels are there than those of the first run. waits: until
+        all runs pay for it, where gates turn out to be many rotations each.
         """
         tried, came = self._tried, self._came()
         if not self._is_long(came.first):
@@ -112,7 +113,13 @@ class Look:
                 tried.chosen = tried.chosen if came.first > most else None
                 return None
             tried.alone = True
-        return self._stays()
+        if tried.many or next(self._candidates(), None):
+            return self._stays()
+        tried.many = True
+        if waits and tried.spent < tried.comparing():
+            tried.compared -= 1
+            return None
+        return self.in_all_manners(alike=alike)
 
     def _begun_in(
         self, beside: SideThreads, written: WrittenCircuit, fact: str, manner: Manner, most: float
@@ -123,7 +130,7 @@ class Look:
         def in_manner() -> Option | None:
             check_cancelled()
             other = written if manner is written.manner else written.again(manner, limits)
-            if other is None or other.num_gates >= thresholds.now.many_more * self._gates:
+            if other is None or (not self._tried.many and other.num_gates >= thresholds.now.many_more * self._gates):
                 return None
             return self._option(other, fact, most)
 
@@ -142,7 +149,8 @@ class Look:
         self._tried.slower = self._bound.count == 1 or self._is_long(self._came().first)
         return None
 
-    def _candidates(self, kinds: tuple[bool, ...] = KINDS) -> Iterator[tuple[WrittenCircuit, str]]:
+    def _candidates(self, kinds: tuple[Kind, ...] = ()) -> Iterator[tuple[WrittenCircuit, str]]:
+        kinds = kinds or (tuple(Kind) if self._tried.many else SOON)
         return candidates(self._structure, self._bound, alone=self._tried.alone, kinds=kinds)
 
     def _came(self) -> Times:

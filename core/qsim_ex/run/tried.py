@@ -33,6 +33,10 @@ _CLUSTERED_PERCENT = 40
 """What looking for clusters takes for each gate that is read, of what writing and planning one takes: 8 µs in the mean
 of 89 circuits, up to 40."""
 
+_MANY = 64
+"""As what so many gates a gate counts that is many rotations: twice what looking for clusters took in 28 circuits of
+such gates, of which one in three gained."""
+
 _SEEN, _TURNS_PERCENT, _ON_A_PAIR_PERCENT, _DENSE_PERCENT = 256, 145, 225, 85
 """The gates of a sample with the phases that they leave (`circuit.phases`), and from how many gates a turn, up to
 how many on one pair of wires, and up to how many of 100 that are part of any matrix on three wires they look taken
@@ -57,12 +61,12 @@ class Tried:
     slower: whether nothing faster is to be written out of it there. short: whether only many runs are worth a look.
     alone: whether what is written for all bindings is slower. chosen: what is known to be faster. looked: whether a
     first look is done. compared: how often all manners have been compared, or are being compared in the background.
-    gates: those that were written at first. read: those of the circuit.
+    gates: those that were written at first. read: those of the circuit. many: whether each is many rotations.
     run: the predicted microseconds of a binding's first run, as it came or as it was written then.
     spent: those of all runs so far, the one that is planned included.
     """
 
-    slower = short = alone = looked = False
+    slower = short = alone = looked = many = False
     chosen: Chosen | None = None
     compared = gates = read = run = spent = 0
 
@@ -73,7 +77,7 @@ class Tried:
         when the circuit comes again, and once more when new kernels pay, too; else, and for short runs, when all so far
         have taken as long as it takes.
         """
-        most = self._comparing() if interprets else min(self._comparing(), self._comparing_between())
+        most = self.comparing() if interprets else min(self.comparing(), self._comparing_between())
         if interprets:
             most = thresholds.now.settled_microseconds if self.compared else self.short * most
         if self.compared > interprets or self.spent < most:
@@ -81,13 +85,14 @@ class Tried:
         self.compared += 1
         return self.compared
 
-    def _comparing(self) -> int:
+    def comparing(self) -> int:
         """Return how many microseconds it takes to compare all manners, about.
 
         Each is what was written at first, about, and clusters are looked for among all gates that are read.
         """
         written = 100 * self.gates * (len(Manner) - 1)
-        return thresholds.now.planned_microseconds * (written + _CLUSTERED_PERCENT * self.read) // 100
+        read = self.read * (_MANY if self.many else 1)
+        return thresholds.now.planned_microseconds * (written + _CLUSTERED_PERCENT * read) // 100
 
     def _comparing_between(self) -> int:
         """Return after how many microseconds it surely pays where what stands between gates was found at first.
@@ -95,9 +100,9 @@ class Tried:
         No clusters have been looked for then, which may take a tenth of the time.
         """
         if not self.chosen or self.chosen.manner is not Manner.BETWEEN:
-            return self._comparing()
+            return self.comparing()
         share = min(1.0, thresholds.now.compared_gates / max(1, self.gates))
-        return max(int(self._comparing() * (share + (1 - share) / _BEYOND)), _RUNS * self.run)
+        return max(int(self.comparing() * (share + (1 - share) / _BEYOND)), _RUNS * self.run)
 
     def took(self, seconds: float, count: int) -> None:
         """Keep what the first run takes, of so many bindings, in seconds of each."""

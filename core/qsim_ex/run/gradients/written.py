@@ -25,7 +25,7 @@ from qsim_ex.planning.longer import Longer, shorter_than
 from qsim_ex.planning.planner import MOST_WIRES
 from qsim_ex.planning.written.bindings import WrittenBindings
 from qsim_ex.planning.written.out import Manner, WritingLimits, WrittenCircuit
-from qsim_ex.run.candidates import KINDS, most_rotations, written_bindings
+from qsim_ex.run.candidates import SOON, most_rotations, written_bindings
 from qsim_ex.run.gradients.reversed_plan import reverses
 from qsim_ex.run.gradients.states import forward_plan
 from qsim_ex.run.gradients.task import GradientTask
@@ -116,7 +116,7 @@ def _for_all(task: GradientTask, tried: _TriedGradient) -> WrittenCircuit | None
         columns = np.random.default_rng(0).normal(size=(DRAWN, 0 if sweep.columns is None else sweep.columns.shape[1]))
         drawn = replace(sweep, count=DRAWN, columns=columns)
         bound = Bindings.of(drawn.operands(np.arange(DRAWN)))
-        every = (written_bindings(gates, len(gates.instructions), few=few) for few in KINDS)
+        every = (written_bindings(gates, len(gates.instructions), kind) for kind in SOON)
         tried.known = next((known for known in every if known.of(bound) is not None), None)
     return None if tried.known is None else tried.known.of(sweep.bindings())
 
