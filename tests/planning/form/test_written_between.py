@@ -144,3 +144,23 @@ def test_small_turns_of_many_gates_are_not_taken_for_rounding() -> None:
     flipped = -0.5j * angle * np.exp(-1j * turns).sum()  # of |0…0⟩, to first order: 5e-8
     found = reference.simulate(written.circuit(circuit.operands))
     assert abs(found[1] / found[0] - flipped) < 32 * np.finfo(float).eps * len(circuit.instructions)
+
+
+def test_turns_around_controls_are_as_few_as_if_they_had_stayed_together() -> None:
+    """What turns a control, and back behind its gate, is one with the turns that come next."""
+    found = []
+    for moved in (False, True):
+        rng, gates = np.random.default_rng(5), list[Gate]()
+        for _ in range(3):
+            for wire in range(6):
+                angles = rng.uniform(-3, 3, 3).tolist()
+                around = [Gate("rz", (wire,), (sign * angles[2],)) for sign in (1, -1)] if moved else []
+                gates += [Gate("ry", (wire,), (angles[0],)), Gate("rz", (wire,), (angles[1],))]
+                gates += [*around[:1], Gate("cx", (wire, wire + 1)), *around[1:]] if wire < 5 else []
+        circuit = transpiled(gates, 6, ("rz", "sx", "x", "cz"), 1)
+        written = written_out(circuit, manner=Manner.BETWEEN)
+        assert written
+        ops = [one for one in written.structure.instructions if isinstance(one, Op)]
+        found.append(sum(one.name == "pauli_rotation" for one in ops))
+        assert np.abs(reference.simulate(written.circuit(circuit.operands)) - reference.simulate(circuit)).max() < 1e-11
+    assert found[1] == found[0]

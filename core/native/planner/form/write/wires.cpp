@@ -13,12 +13,15 @@ namespace qx::form {
 namespace {
 
 constexpr int most_looks = 48;         // items before one that are looked at
-constexpr std::size_t most_turned = 2;  // rotations that commute, between two reflections that cancel
+constexpr std::size_t most_between = 4;  // items on a wire between two turns that may be one
+constexpr std::size_t most_turned = 2;   // rotations that commute, between two reflections that cancel
 
-constexpr double quarter = 1.57079632679489661923;
+constexpr double quarter = 1.57079632679489661923, tolerance = 1e-9;
 
 // The number of the axis that is an operator of one wire.
 int axis_of(const Pauli& of) { return !of.z ? 0 : of.x ? 1 : 2; }
+
+bool is_eighth(double angle) { return std::fabs(std::remainder(angle, quarter / 2)) < tolerance; }
 
 }  // namespace
 
@@ -145,10 +148,34 @@ std::vector<Index> Wires::last_turns(int wire, Turn& whole) const {
 // how later items are written.
 void Wires::shorten(int wire) {
     Turn whole;
-    const std::vector<Index> run = last_turns(wire, whole);
+    std::vector<Index> run = last_turns(wire, whole);
     std::vector<AxisRotation> found;
-    if (run.size() < 3 || !fewer(whole, run.size(), rounding_, as_cx_, found)) return;
-    replace(run, found, false);
+    if (run.size() >= 3 && fewer(whole, run.size(), rounding_, as_cx_, found)) replace(run, found, false);
+    else if (run.size() == 2 || (run.size() == 1 && !as_cx_)) pull_behind(wire, std::move(run), whole);  // CX are free
+}
+
+// Lets a turn of a wire join its last turns, with which it is one matrix, if it commutes with what stands between and all of
+// them are two at most. Eighth turns are left to rules that know T.
+void Wires::pull_behind(int wire, std::vector<Index> run, const Turn& whole) {
+    const std::vector<Index>& on = on_wire[static_cast<std::size_t>(wire)];
+    std::vector<Index> between;
+    const auto last = std::find(on.rbegin(), on.rend(), run.back());
+    for (auto at = std::next(last); at != on.rend() && between.size() <= most_between; ++at) {
+        const WireItem& item = items[*at];
+        if (item.gone) continue;
+        if (item.wires() != unit(wire)) {
+            between.push_back(*at);
+            continue;
+        }
+        const auto commutes = [&](Index other) { return item.commutes(items[other]); };
+        const bool varies = item.angle.varies() || is_eighth(item.angle.value);
+        if (varies || between.empty() || !std::all_of(between.begin(), between.end(), commutes)) return;
+        run.push_back(*at);
+        std::vector<AxisRotation> found;
+        if (fewer(whole * Turn::about(axis_of(item.a), item.angle.value), run.size(), rounding_, as_cx_, found))
+            replace(run, found, false);
+        return;
+    }
 }
 
 // Puts rotations in the place of the last turns of a wire. merged: each may be one with an equal one before it.

@@ -54,6 +54,7 @@ class Wires {
     void rotate(const Pauli& about, const Angle& angle);
     std::vector<Index> last_turns(int wire, Turn& whole) const;
     void shorten(int wire);
+    void pull_behind(int wire, std::vector<Index> run, const Turn& whole);
     void replace(const std::vector<Index>& run, const std::vector<AxisRotation>& by, bool merged);
     void turn_about(const Pauli& string);
     void turn(const Pauli& about, int quarters);
