@@ -1,5 +1,7 @@
 // Planning as Python calls it; qsim_ex/planning/planner.py says what the integers mean.
 
+#include "planner/plan.hpp"
+
 #ifdef __GLIBC__
 #include <malloc.h>
 #endif
@@ -10,7 +12,6 @@
 
 #include "base/export.hpp"
 #include "base/owned.hpp"
-#include "planner/plan.hpp"
 
 namespace {
 

@@ -10,7 +10,7 @@ namespace qx::form {
 
 namespace {
 
-constexpr double half = std::numbers::pi / 2, rounding = 1e-13;
+constexpr double half = std::numbers::pi / 2, rounding = 1e-12;
 constexpr std::size_t least = 2;  // pieces
 
 // What is left of an angle about PP without operators of single wires, exp(i π/2 PP) = i P P.
