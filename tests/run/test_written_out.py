@@ -80,6 +80,29 @@ def test_what_is_written_out_has_the_answers_of_the_circuit(name: str, where: st
     np.testing.assert_allclose(means[0].values, means[1].values, atol=2e-12)
 
 
+def toffolis(first: float) -> Circuit:
+    """Turns of a wire between two Toffolis that write it: a gate is five rotations in the mean."""
+    builder = CircuitBuilder(N)
+    for wire in range(N):
+        builder.gate("h", [wire])
+    for number in range(24):
+        on = [(number + 3 * k) % N for k in range(3)]
+        builder.gate("ccx", on).gate("rz", on[2:], first + number / 9).gate("ccx", on)
+    return builder.build()
+
+
+def test_what_is_written_of_gates_that_are_many_rotations_has_their_state(hold: Hold) -> None:
+    """A first run takes the circuit as it came, and later ones, with other numbers too, what was read of it again."""
+    hold(**(WRITTEN | {"rotations_of_a_gate": 1}))
+    simulator, written = Simulator(device="cpu", precision="double"), []
+    for circuit in map(toffolis, (0.1, 0.1, 0.4, 0.7)):
+        found = simulator.run(with_end(circuit, saves=True))
+        written.append("written" in found.provenance.facts)
+        np.testing.assert_allclose(found.saved["psi"], reference.simulate(circuit), atol=2e-12)
+    assert not written[0]
+    assert written[-1]
+
+
 @pytest.mark.parametrize("name", ["hubbard", "uccsd"])
 def test_a_saved_unitary_is_that_of_all_states(name: str, hold: Hold) -> None:
     """The unitary of a circuit, which says what becomes of every state, is not that of what is written for |0…0⟩."""

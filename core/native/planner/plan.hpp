@@ -3,8 +3,8 @@
 // absorb -> cancel -> controls -> fuse -> join runs -> gather -> rotate -> choose candidates -> (grow a tile ->
 // grow its register blocks -> items)* -> long sweeps as several -> coefficient program; a circuit full of CX may then be
 // planned once more, in a CNOT frame. On several levels work is divided into stages instead. Phases that touch no bit pass
-// by, from `absorb` to the work that `rotate` leaves. This is the only place that fixes the order of planning's steps. What
-// a plan promises is in tests/support/promises.py, and tests run plans to the letter.
+// by, from `absorb` to the work that `rotate` leaves. The order of planning's steps is fixed here, and for candidates in
+// choice/best_plan.hpp. What a plan promises is in tests/support/promises.py, and tests run plans to the letter.
 #pragma once
 
 #include <memory>

@@ -1,6 +1,6 @@
 // Planning as Python calls it; qsim_ex/planning/planner.py says what the integers mean.
 
-#include "planner/plan.hpp"
+#include "planner/plan.hpp"  // first, since it defines __GLIBC__ where there is one
 
 #ifdef __GLIBC__
 #include <malloc.h>

@@ -20,7 +20,7 @@ struct BitValues {
     Mask mask = 0, value = 0;
 };
 
-// What it knows about rows it writes as integers of the sweep, whose places instructions have.
+// Instructions name what they need of rows by its place among the integers of their sweep, where this writes it.
 class SweepRows {
   public:
     SweepRows(int num_bits, int lane_bits, int real_bytes, EncodedSweeps& out)

@@ -45,7 +45,7 @@ TEST_CASE("an operator of few wires is turned however small its turns are") {
     for (std::size_t k = 0; k < 4; ++k) CHECK(std::abs(small.dense()[k] - all[k]) < 1e-13);
 }
 
-TEST_CASE("small phases are none of what cancels") {
+TEST_CASE("small phases stay where the turns around them cancel") {
     constexpr double small = 5e-13;
     Drawn drawn(1, wires);
     std::size_t parts = 0;

@@ -162,7 +162,10 @@ void BitPhases::flip_if_many() {
 
 void BitPhases::add(Diagram where, double angle) {
     if (where.is_zero()) return;
-    if (is_none(angle)) return off += off_sign(angle), void();
+    if (is_none(angle)) {
+        off += off_sign(angle);
+        return;
+    }
     is_joined_ = false;
     if (where.begins_as_one()) all += angle, where = !where, angle = -angle;
     const auto same = [&](const auto& one) { return one.first == where; };
