@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from qsim_ex import apply_readout
 from qsim_ex.errors import StateError
-from qsim_ex.frameworks import BY_DTYPE
+from qsim_ex.frameworks import BY_DTYPE, check
 from qsim_ex_cirq.batches import BatchMember
 from qsim_ex_cirq.results import Bits, Metadata, Records, Vector, last_of
 from qsim_ex_cirq.translation.translation import Translation
@@ -43,7 +43,7 @@ def _of_qubits(vector: Vector, translation: Translation) -> Vector:
     if not translation.ancillas:
         return vector
     kept = vector[: 1 << translation.num_wires].copy()
-    norm = float(np.linalg.norm(kept))
+    norm = check.norm(kept)
     if abs(norm - 1) > ANCILLA_TOLERANCE:
         raise ancillas_are_left(norm**2)
     return kept
@@ -147,7 +147,7 @@ class SavedFinalState:
         result = point.result()
         self.measurements = last_of(point.translation, point.bits())
         self._vector = _of_qubits(result.saved[FINAL], self.translation)
-        if _drifts(self._vector.dtype, self.translation) and abs((norm := np.linalg.norm(self._vector)) - 1) > OFF:
+        if _drifts(self._vector.dtype, self.translation) and abs((norm := check.norm(self._vector)) - 1) > OFF:
             self._vector /= norm
         self.result = replace(result, saved={})
 

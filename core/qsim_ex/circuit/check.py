@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import operator
 from collections.abc import Iterable, Sequence
 from typing import Any
@@ -253,17 +254,23 @@ def state(amplitudes: ArrayLike, num_wires: int) -> NDArray[np.complex128]:
     Amplitudes of single precision, which thousands of gates may have rounded, are divided by their norm.
     """
     given = np.asarray(amplitudes)
-    array = np.asarray(given, dtype=np.complex128).reshape(-1)
+    array = np.asarray(given, dtype=np.complex128, order="C").reshape(-1)
     if array.size != 1 << num_wires:
         raise StateError(
             f"expected {1 << num_wires} amplitudes for {num_wires} wires, got {array.size}; pass 2^wires amplitudes."
         )
-    if not np.isfinite(array).all():
-        raise StateError("expected finite amplitudes, got NaN or infinity; check how they were computed.")
-    norm = float(np.linalg.norm(array))
-    if abs(norm - 1) > norm_tolerance(given.dtype):
-        raise StateError(f"expected a state of norm 1, got one of norm {norm:.9g}; divide it by its norm.")
-    return array if abs(norm - 1) <= NORM_TOLERANCE else array / norm
+    found = norm(array)
+    if not abs(found - 1) <= norm_tolerance(given.dtype):  # NaN is not within any bound
+        if not np.isfinite(array).all():
+            raise StateError("expected finite amplitudes, got NaN or infinity; check how they were computed.")
+        raise StateError(f"expected a state of norm 1, got one of norm {found:.9g}; divide it by its norm.")
+    return array if abs(found - 1) <= NORM_TOLERANCE else array / found
+
+
+def norm(amplitudes: NDArray[np.complexfloating]) -> float:
+    """Return the norm of an array of contiguous amplitudes, whose squares are summed in float64."""
+    parts = amplitudes.view(amplitudes.real.dtype)  # by one thread: those of BLAS take 15 ms for 0.07 on busy cores
+    return math.sqrt(np.einsum("i,i->", parts, parts, dtype=np.float64))
 
 
 def norm_tolerance(dtype: np.dtype[Any]) -> float:
