@@ -14,6 +14,7 @@ from qsim_ex.errors import OptionError
 from qsim_ex.frameworks import shown, with_options
 from qsim_ex.options import EngineKeywords, Options
 from qsim_ex_cirq.density_states import QsimExDensityMatrixState, matrix_of
+from qsim_ex_cirq.resolvers import together_or_each
 from qsim_ex_cirq.results import ResultDict
 from qsim_ex_cirq.simulator import ENGINE, QsimExSimulator
 from qsim_ex_cirq.translation.circuits import order_of
@@ -88,7 +89,14 @@ class QsimExDensityMatrixSimulator(cirq.DensityMatrixSimulator):
         self, program: cirq.AbstractCircuit, params: cirq.Sweepable, repetitions: int = 1
     ) -> Iterator[ResultDict]:
         """Sample the measurements of a circuit for each set of parameters; see `QsimExSimulator.run_sweep_iter`."""
-        return self._samples.run_sweep_iter(program, params, repetitions)
+
+        def followed(resolver: cirq.ParamResolver) -> ResultDict:
+            records = super(QsimExDensityMatrixSimulator, self)._run(program, resolver, repetitions)
+            return ResultDict(params=resolver, records=records)
+
+        return together_or_each(
+            lambda points: self._samples.run_sweep_iter(program, points, repetitions), params, followed
+        )
 
     def run_batch(
         self,

@@ -279,6 +279,12 @@ class QsimExStepResult(cirq.SparseSimulatorStep):
         state = self._merged_sim_state
         return state.metadata() if isinstance(state, QsimExSimulationState) else {}
 
+    def engine_state(self) -> StateVector:
+        """Return the engine's state at this point, until the next moment; of a state that is in the engine."""
+        state = self._merged_sim_state
+        assert isinstance(state, QsimExSimulationState)
+        return state._state.now()
+
     def state_vector(self, copy: bool = False) -> Vector:
         """Return the amplitudes at this point, [2^n] for n qubits, big endian by the qubit order.
 

@@ -5,12 +5,15 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Iterator
 from itertools import chain, islice
-from typing import Any
+from typing import Any, TypeVar
 
 import cirq
 import numpy as np
 
 from qsim_ex.frameworks import BY_DTYPE, thresholds
+from qsim_ex_cirq.errors import OnlyActs
+
+R = TypeVar("R")
 
 
 def chunks(
@@ -39,3 +42,17 @@ def resolvers_of(params: cirq.Sweepable) -> Iterator[cirq.ParamResolver]:
         yield cirq.ParamResolver(dict(params))
     else:
         yield from cirq.to_resolvers(params)
+
+
+def together_or_each(
+    together: Callable[[cirq.Sweepable], Iterator[R]], params: cirq.Sweepable, each: Callable[[cirq.ParamResolver], R]
+) -> Iterator[R]:
+    """Yield what a sweep gives; point by point from where an operation says only how it acts on a state."""
+    given = [*params] if isinstance(params, Iterator) else params
+    done = 0
+    try:
+        for found in together(given):
+            yield found
+            done += 1
+    except OnlyActs:
+        yield from map(each, islice(resolvers_of(given), done, None))

@@ -25,7 +25,7 @@ from qsim_ex_cirq.translation.sweep import translate_sweep
 from qsim_ex_cirq.translation.translation import Translation
 
 if TYPE_CHECKING:
-    from qsim_ex import PauliSum
+    from qsim_ex import PauliSum, StateVector
 
 End = FinalState | SavedFinalState
 
@@ -176,12 +176,12 @@ class SweepRunner:
             elif measured or vector is not None:
                 for final in self._states(runs, translations, seeds, initial, began):
                     assert isinstance(final, FinalState)  # which measured states and those from a vector are
-                    yield _of_state(final.expectation(sums), sums, 1 if measured else None)
+                    yield estimates_of(final, sums, 1 if measured else None)
             elif len(resolvers) > 1 or stateless or not translations[0].circuit.structure.is_one_part(observed=True):
                 yield from self._means(runs, translations, seeds, sums)
             else:
                 with runs.job.next().state(translations[0].circuit) as state:
-                    yield _of_state(state.expectation(list(sums)), sums, None)
+                    yield estimates_of(state, sums, None)
         runs.job.end()
 
     def _translated(
@@ -250,8 +250,9 @@ def _beginning(translations: Sequence[Translation], vector: Any) -> Sequence[Tra
     return translations if vector is None else [one.beginning_in(vector) for one in translations]
 
 
-def _of_state(found: np.ndarray, sums: Sequence[PauliSum], trajectories: int | None) -> Estimates:
-    return Estimates(_values(found, sums), [0.0] * len(sums), trajectories)
+def estimates_of(state: StateVector | FinalState, sums: Sequence[PauliSum], trajectories: int | None) -> Estimates:
+    """Return the expectation values of a state."""
+    return Estimates(_values(state.expectation(list(sums)), sums), [0.0] * len(sums), trajectories)
 
 
 def _values(found: np.ndarray, sums: Sequence[PauliSum]) -> list[Any]:

@@ -12,7 +12,7 @@ from qsim_ex import Simulator
 from qsim_ex.errors import OptionError, OutOfMemory
 from qsim_ex.frameworks import later
 from qsim_ex_cirq.final_states import SavedFinalState
-from qsim_ex_cirq.resolvers import resolvers_of
+from qsim_ex_cirq.resolvers import resolvers_of, together_or_each
 from qsim_ex_cirq.results import QsimExTrialResult, Vector
 from qsim_ex_cirq.runner import End, SweepRunner
 from qsim_ex_cirq.states import Initial, initial_of
@@ -49,11 +49,20 @@ class SimulatesStates(cirq.SimulatesIntermediateStateVector["moment_steps.QsimEx
         `cirq.ProductState`. Raises `StateError` if it is none of these or not normalised.
         """
         order = order_of(program, qubit_order)
+
+        def followed(resolver: cirq.ParamResolver) -> QsimExTrialResult:
+            return self._followed(program, resolver, order, initial_state)
+
         if has_loop(program):
-            for resolver in resolvers_of(params):
-                yield self._followed(program, resolver, order, initial_state)
+            yield from map(followed, resolvers_of(params))
             return
-        for resolver, final in self._finals(program, params, order, initial_of(initial_state, order)):
+        initial = initial_of(initial_state, order)
+        yield from together_or_each(lambda points: self._results(program, points, order, initial), params, followed)
+
+    def _results(
+        self, program: cirq.AbstractCircuit, params: cirq.Sweepable, order: tuple[cirq.Qid, ...], initial: Initial
+    ) -> Iterator[QsimExTrialResult]:
+        for resolver, final in self._finals(program, params, order, initial):
             vector, qubits, levels = final.vector(), final.translation.qubits, final.translation.levels
             vector = vector if levels is None else levels.cut(vector)
             about = final.result if isinstance(final, SavedFinalState) else final.metadata()
@@ -75,7 +84,10 @@ class SimulatesStates(cirq.SimulatesIntermediateStateVector["moment_steps.QsimEx
         order: tuple[cirq.Qid, ...],
         initial_state: object,
     ) -> QsimExTrialResult:
-        """Return the final state of a circuit with a loop that a measurement ends: one state goes through it."""
+        """Return the final state of a circuit that one state goes through, moment by moment.
+
+        Of one with a loop that a measurement ends, or with operations that say only how they act on a state.
+        """
         *_, step = self.simulate_moment_steps(program, resolver, order, initial_state)
         records = {
             key: np.array(value, dtype=np.min_scalar_type(max(value, default=0)))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 import cirq
@@ -11,7 +11,8 @@ import numpy as np
 from qsim_ex import Simulator
 from qsim_ex.errors import CircuitError, NotSupported, OutOfMemory
 from qsim_ex.frameworks import check, later
-from qsim_ex_cirq.runner import Estimates, SweepRunner
+from qsim_ex_cirq.resolvers import together_or_each
+from qsim_ex_cirq.runner import Estimates, SweepRunner, estimates_of
 from qsim_ex_cirq.states import initial_of
 from qsim_ex_cirq.translation.circuits import order_of
 from qsim_ex_cirq.translation.observables import PauliSumLike, pauli_sums, require_no_end
@@ -19,7 +20,7 @@ from qsim_ex_cirq.variables import point_by_point
 from qsim_ex_cirq.wires import in_words, levels_of, say_in_qids
 
 if TYPE_CHECKING:
-    from qsim_ex_cirq import gradients
+    from qsim_ex_cirq import gradients, moment_steps
 else:
     gradients = later("qsim_ex_cirq.gradients")
 
@@ -30,6 +31,7 @@ class SimulatesValues(cirq.SimulatesAmplitudes, cirq.SimulatesExpectationValues)
     _engine: Simulator
     _runner: SweepRunner
     _noise: cirq.NoiseModel
+    simulate_moment_steps: Callable[..., Iterator[moment_steps.QsimExStepResult]]
 
     @point_by_point
     def compute_amplitudes_sweep_iter(
@@ -55,8 +57,16 @@ class SimulatesValues(cirq.SimulatesAmplitudes, cirq.SimulatesExpectationValues)
             raise CircuitError(f"expected bitstrings from 0 to {size - 1} for {in_words(order)}, got {max(values)}.")
         if levels is not None:
             values = [levels.value(value) for value in values]
+
+        def followed(resolver: cirq.ParamResolver) -> Sequence[complex]:
+            *_, step = self.simulate_moment_steps(program, resolver, order)
+            found: list[complex] = step.engine_state().amplitudes(values).tolist()
+            return found
+
         try:
-            yield from self._runner.amplitudes(program, params, order, values)
+            yield from together_or_each(
+                lambda points: self._runner.amplitudes(program, points, order, values), params, followed
+            )
         except OutOfMemory as error:
             say_in_qids(error, order)
             raise
@@ -134,8 +144,16 @@ class SimulatesValues(cirq.SimulatesAmplitudes, cirq.SimulatesExpectationValues)
         order = order_of(program, qubit_order)
         require_no_end(program, permitted=permit_terminal_measurements)
         sums = pauli_sums(observables, order)
+        initial = initial_of(initial_state, order)
+
+        def followed(resolver: cirq.ParamResolver) -> Estimates:
+            *_, step = self.simulate_moment_steps(program, resolver, order, initial_state)
+            return estimates_of(step.engine_state(), sums, 1)
+
         try:
-            yield from self._runner.estimates(program, params, order, initial_of(initial_state, order), sums)
+            yield from together_or_each(
+                lambda points: self._runner.estimates(program, points, order, initial, sums), params, followed
+            )
         except OutOfMemory as error:
             say_in_qids(error, order)
             raise

@@ -14,7 +14,8 @@ import qsim_ex
 from qsim_ex import frameworks
 from qsim_ex.errors import CircuitError, MeasurementError, NotSupported, OptionError, OutOfMemory, unknown_option
 from qsim_ex.frameworks import BY_DTYPE, check, shown, with_options
-from qsim_ex.options import EngineKeywords, Options
+from qsim_ex.options import USUAL, EngineKeywords, Options
+from qsim_ex_cirq.errors import OnlyActs
 from qsim_ex_cirq.resolvers import chunks, resolvers_of
 from qsim_ex_cirq.results import ResultDict, empty_result, is_zero
 from qsim_ex_cirq.runner import SweepRunner
@@ -136,7 +137,8 @@ class QsimExSimulator(SimulatesValues, SimulatesStates):
         """Sample the measurements of a circuit for each set of parameters.
 
         Qubits may be measured, reset and prepared anywhere. What is measured at the end of its qubits is drawn from
-        one state; shots that found the same on the way share one. Of no repetitions the records are empty.
+        one state; shots that found the same on the way share one. Of no repetitions the records are empty. With
+        operations that have ``_act_on_`` alone, each repetition goes through the moments, as in Cirq.
         Raises `ShotsError` unless `repetitions` is a whole number from 0 up, and `MeasurementError` if nothing is
         measured.
         """
@@ -150,6 +152,10 @@ class QsimExSimulator(SimulatesValues, SimulatesStates):
         for resolvers in chunks(params, program.all_qubits, self._precision.storage.dtype):
             try:
                 yield from self._runner.samples([program], [resolvers], shots, runs)
+            except OnlyActs:  # which comes before any result of these
+                if USUAL[self._engine.options.method].instead_of_state is not None:
+                    raise
+                yield from self._followed_runs(program, resolvers, shots)
             except OutOfMemory as error:
                 say_in_qids(error, program.all_qubits())
                 raise
@@ -179,7 +185,11 @@ class QsimExSimulator(SimulatesValues, SimulatesStates):
             given = zip(programs, sweeps, each, strict=True)
             return [list(self.run_sweep_iter(program, sweep, number)) for program, sweep, number in given]
         shots = [check.shots(one, "repetitions") for one in each]
-        return self._runner.batch(programs, [list(resolvers_of(sweep)) for sweep in sweeps], shots)
+        points = [list(resolvers_of(sweep)) for sweep in sweeps]
+        try:
+            return self._runner.batch(programs, points, shots)
+        except OnlyActs:
+            return [list(self.run_sweep_iter(*given)) for given in zip(programs, points, shots, strict=True)]
 
     async def run_batch_async(
         self,
@@ -194,10 +204,15 @@ class QsimExSimulator(SimulatesValues, SimulatesStates):
         self, circuit: cirq.AbstractCircuit, param_resolver: cirq.ParamResolver, repetitions: int
     ) -> dict[str, np.ndarray]:
         """Return {key: int8 [repetitions, instances, qubits]}; Cirq's `SimulatesSamples` asks for this one method."""
-        runs = self._runner.runs([param_resolver])
-        (result,) = self._runner.samples([circuit], [[param_resolver]], check.shots(repetitions, "repetitions"), runs)
-        runs.job.end()
+        (result,) = self.run_sweep_iter(circuit, param_resolver, repetitions)
         return dict(result.records)
+
+    def _followed_runs(
+        self, circuit: cirq.AbstractCircuit, resolvers: Sequence[cirq.ParamResolver], repetitions: int
+    ) -> Iterator[ResultDict]:
+        """Yield the results of a circuit whose moments Cirq's code goes through, for each repetition."""
+        for resolver in resolvers:
+            yield ResultDict(params=resolver, records=super()._run(circuit, resolver, repetitions))
 
     def sample_from_amplitudes(
         self,

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from qsim_ex.errors import MatrixError, NotSupported
 from qsim_ex.frameworks import NeedsNumbers, check, later
-from qsim_ex_cirq.errors import UnknownOperation
+from qsim_ex_cirq.errors import OnlyActs, UnknownOperation
 from qsim_ex_cirq.translation.gates import Place
 from qsim_ex_cirq.translation.noise import channel, kraus_of
 
@@ -130,6 +130,11 @@ def _later(feature: str, because: str) -> NotSupported:
 def _cannot(op: cirq.Operation) -> Exception:
     if cirq.has_unitary(op):
         return _later(f"a matrix on more than {MATRIX_LAST} qubits", f"{op!r} has no decomposition")
+    if hasattr(op if op.gate is None else op.gate, "_act_on_"):
+        return OnlyActs(
+            f"expected a unitary matrix, Kraus matrices or a decomposition, got {op!r} with _act_on_ alone, which acts "
+            "on a state in simulate, run, and what asks for amplitudes or expectation values; give it one of them."
+        )
     return UnknownOperation(
         f"expected a unitary matrix, Kraus matrices or a decomposition, got {op!r} with none of them."
     )
