@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import fields
-from typing import Any, Unpack
+from typing import TYPE_CHECKING, Any, Unpack
 
 import cirq
 import numpy as np
@@ -14,12 +14,15 @@ from qsim_ex.errors import OptionError
 from qsim_ex.frameworks import shown, with_options
 from qsim_ex.options import EngineKeywords, Options
 from qsim_ex_cirq.density_states import QsimExDensityMatrixState, matrix_of
-from qsim_ex_cirq.resolvers import together_or_each
+from qsim_ex_cirq.resolvers import one_sweep, together_or_each
 from qsim_ex_cirq.results import ResultDict
 from qsim_ex_cirq.simulator import ENGINE, QsimExSimulator
 from qsim_ex_cirq.translation.circuits import order_of
 from qsim_ex_cirq.translation.observables import PauliSumLike, pauli_sums, require_no_end, value_of
 from qsim_ex_cirq.variables import point_by_point
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 
 class QsimExDensityMatrixTrialResult(cirq.DensityMatrixTrialResult):
@@ -97,6 +100,12 @@ class QsimExDensityMatrixSimulator(cirq.DensityMatrixSimulator):
         return together_or_each(
             lambda points: self._samples.run_sweep_iter(program, points, repetitions), params, followed
         )
+
+    def sample(
+        self, program: cirq.AbstractCircuit, *, repetitions: int = 1, params: cirq.Sweepable = None
+    ) -> pd.DataFrame:
+        """Sample a circuit for each set of parameters; see `QsimExSimulator.sample`."""
+        return super().sample(program, repetitions=repetitions, params=one_sweep(params))
 
     def run_batch(
         self,

@@ -23,7 +23,7 @@ from qsim_ex_cirq.representation import Axes, EngineRepresentation, InEngine, Se
 from qsim_ex_cirq.results import Metadata, Vector
 from qsim_ex_cirq.states import initial_of
 from qsim_ex_cirq.translation.gates import RULES
-from qsim_ex_cirq.translation.noise import MomentOperation, require_channel
+from qsim_ex_cirq.translation.noise import MomentOperation, drawn_from
 from qsim_ex_cirq.wires import levels_of, levels_of_shape, qids_of
 
 if TYPE_CHECKING:
@@ -249,13 +249,10 @@ class QsimExSimulationState(InEngine, cirq.StateVectorSimulationState):
         if cirq.has_unitary(action):
             self._state.append(action, axes)
             return True
-        mixture, kraus = cirq.mixture(action, None), cirq.kraus(action, None)
-        if kraus is not None:
-            require_channel(action, kraus)
-        if mixture is not None:
-            weights, matrices = zip(*mixture, strict=True)
-            number = int(self.prng.choice(len(weights), p=np.array(weights) / sum(weights)))
-            self._state.append(cirq.MatrixGate(matrices[number], qid_shape=cirq.qid_shape(action)), axes)
+        weights, gates, kraus = drawn_from(action)
+        if gates:
+            number = int(self.prng.choice(len(gates), p=weights))
+            self._state.append(gates[number], axes)
         elif kraus is not None:
             number = self._state.choose_kraus(kraus, axes, self.prng)
         elif allow_decompose and strat_act_on_from_apply_decompose(action, self, qubits) is True:

@@ -44,6 +44,14 @@ def resolvers_of(params: cirq.Sweepable) -> Iterator[cirq.ParamResolver]:
         yield from cirq.to_resolvers(params)
 
 
+def one_sweep(params: cirq.Sweepable) -> cirq.Sweepable:
+    """Return sweeps of the same symbols as one, whose points run together: Cirq's `sample` runs sweep after sweep."""
+    sweeps = cirq.to_sweeps(params)
+    if len(sweeps) == 1 or len({frozenset(sweep.keys) for sweep in sweeps}) != 1:
+        return params
+    return cirq.ListSweep(chain.from_iterable(sweeps))
+
+
 def together_or_each(
     together: Callable[[cirq.Sweepable], Iterator[R]], params: cirq.Sweepable, each: Callable[[cirq.ParamResolver], R]
 ) -> Iterator[R]:

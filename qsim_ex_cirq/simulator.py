@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import fields
-from typing import Any, Unpack
+from typing import TYPE_CHECKING, Any, Unpack
 
 import cirq
 import numpy as np
@@ -16,7 +16,7 @@ from qsim_ex.errors import CircuitError, MeasurementError, NotSupported, OptionE
 from qsim_ex.frameworks import BY_DTYPE, check, shown, with_options
 from qsim_ex.options import USUAL, EngineKeywords, Options
 from qsim_ex_cirq.errors import OnlyActs
-from qsim_ex_cirq.resolvers import chunks, resolvers_of
+from qsim_ex_cirq.resolvers import chunks, one_sweep, resolvers_of
 from qsim_ex_cirq.results import ResultDict, empty_result, is_zero
 from qsim_ex_cirq.runner import SweepRunner
 from qsim_ex_cirq.runs import SeedStream
@@ -26,6 +26,9 @@ from qsim_ex_cirq.translation.circuits import order_of, require_circuit, transla
 from qsim_ex_cirq.translation.noise import noise_of
 from qsim_ex_cirq.variables import has_variables, point_by_point
 from qsim_ex_cirq.wires import in_words, levels_of, say_in_qids
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 _OWN = ("dtype", "noise", "seed", "split_untangled_states", "trajectories")
 ENGINE = tuple(field.name for field in fields(Options) if field.name not in ("precision", "seed"))
@@ -199,6 +202,12 @@ class QsimExSimulator(SimulatesValues, SimulatesStates):
     ) -> Sequence[Sequence[ResultDict]]:
         """As `run_batch`."""
         return self.run_batch(programs, params_list, repetitions)
+
+    def sample(
+        self, program: cirq.AbstractCircuit, *, repetitions: int = 1, params: cirq.Sweepable = None
+    ) -> pd.DataFrame:
+        """Sample a circuit for each set of parameters, into a frame with a column for each symbol and key."""
+        return super().sample(program, repetitions=repetitions, params=one_sweep(params))
 
     def _run(
         self, circuit: cirq.AbstractCircuit, param_resolver: cirq.ParamResolver, repetitions: int

@@ -5,6 +5,7 @@ Cirq's matrices have the first qubit as the most significant bit; a channel take
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from qsim_ex_cirq.qudits.levels import Levels
 
 Kraus = NDArray[np.complex128]
+Draw = tuple[NDArray[np.float64], Sequence[cirq.MatrixGate], Sequence[Kraus] | None]
 
 
 def noise_of(noise: cirq.NOISE_MODEL_LIKE) -> cirq.NoiseModel:
@@ -52,7 +54,28 @@ def kraus_of(op: cirq.Operation, place: Place, levels: Levels | None = None) -> 
     return kraus
 
 
-def require_channel(action: object, matrices: Sequence[NDArray[np.generic]]) -> None:
+def drawn_from(action: cirq.Operation | cirq.Gate) -> Draw:
+    """Return what a state draws from: of a mixture the probabilities of gates, of another channel its Kraus matrices.
+
+    Without a meaning as a channel there are neither. Raises `NoiseError`.
+    """
+    gate = action if isinstance(action, cirq.Gate) else action.gate
+    return _known_draw(gate) if type(gate) in _CONSTANT else _draw(action)
+
+
+def _draw(action: cirq.Operation | cirq.Gate) -> Draw:
+    mixture = cirq.mixture(action, None)
+    if mixture is None:
+        kraus = cirq.kraus(action, None)
+        if kraus is not None:
+            _require_channel(action, kraus)
+        return np.zeros(0), (), kraus
+    _require_channel(action, [math.sqrt(probability) * matrix for probability, matrix in mixture])
+    weights, shape = np.array([probability for probability, _ in mixture]), cirq.qid_shape(action)
+    return weights / weights.sum(), [cirq.MatrixGate(matrix, qid_shape=shape) for _, matrix in mixture], None
+
+
+def _require_channel(action: object, matrices: Sequence[NDArray[np.generic]]) -> None:
     """Raise `NoiseError` for Kraus matrices that do not keep the trace."""
     array = np.asarray(matrices)
     off = float(np.abs((array.conj().swapaxes(1, 2) @ array).sum(0) - np.eye(array.shape[-1])).max())
@@ -82,6 +105,10 @@ _CONSTANT = frozenset(
     }
 )
 """Channels that never change, so that equal ones have equal matrices; noise adds them many times."""
+
+
+_known_draw = lru_cache(maxsize=256)(_draw)
+"""The same of a channel that never changes."""
 
 
 @lru_cache(maxsize=256)

@@ -131,6 +131,24 @@ def test_sample(simulator: QsimExSimulator) -> None:
     circuit = TURNED + cirq.measure(A, B, key="m")
     frame = simulator.sample(circuit, repetitions=2, params=POINTS)
     assert frame.equals(EXACT.sample(circuit, repetitions=2, params=POINTS))
+    for params in (
+        cirq.Linspace("t", 0, 1, 2),
+        [cirq.Points("t", [1]), POINTS[0], cirq.Linspace("t", 0, 1, 2)],
+        {"t": 1},
+    ):
+        frame = simulator.sample(circuit, repetitions=3, params=params)
+        assert frame.equals(EXACT.sample(circuit, repetitions=3, params=params))
+    with pytest.raises(ValueError, match="Inconsistent sweep parameters"):
+        simulator.sample(circuit, params=[{"t": 0}, {"s": 1}])
+
+
+def test_points_of_a_sample_run_together(simulator: QsimExSimulator, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A list of points is one sweep, where Cirq runs one after the other."""
+    sweeps = []
+    run_sweep = simulator.run_sweep
+    monkeypatch.setattr(simulator, "run_sweep", lambda *args, **how: sweeps.append(1) or run_sweep(*args, **how))
+    simulator.sample(TURNED + cirq.measure(A, key="m"), params=POINTS)
+    assert sweeps == [1]
 
 
 def test_sample_expectation_values(simulator: QsimExSimulator) -> None:
