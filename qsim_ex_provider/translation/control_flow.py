@@ -6,25 +6,28 @@ is appended. So the translator needs no recursion, however deeply blocks are nes
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import ExitStack
 from typing import Any, NamedTuple
 
 from qiskit.circuit import (
     BoxOp,
     BreakLoopOp,
+    CircuitInstruction,
     ContinueLoopOp,
     ControlFlowOp,
     ForLoopOp,
     IfElseOp,
     Measure,
+    Parameter,
     QuantumCircuit,
     Store,
     SwitchCaseOp,
     WhileLoopOp,
 )
-from qiskit.circuit.classical import expr
+from qiskit.circuit.classical import expr, types
 from qiskit.circuit.controlflow import CASE_DEFAULT
+from qiskit.circuit.library import GlobalPhaseGate
 
 from qsim_ex.frameworks import Expression
 from qsim_ex_provider.saves.kinds import SAVES
@@ -80,8 +83,11 @@ def for_loop(operation: ForLoopOp, place: Place, to: Translator) -> Bodies:
     variable = to.variables.variable(parameter) if isinstance(parameter, expr.Var) else None
     ranged = indices if isinstance(indices, range) else None
     written = variable is None and parameter in body.parameters  # a body need not use it
-    saves = not written and _saves(body)  # values of all rounds, under one label
+    saves = _saves(body)  # values of all rounds, under one label
     if saves and variable is None:
+        if written:
+            variable = to.variables.variable(round_ := expr.Var.new("round", types.Uint(64)))
+            body, written = _by_round(body, parameter, round_, indices), False
         ranged = range(len(indices))
     if ranged is not None and not written and (saves or len(ranged) * len(body.data) > WRITTEN_OUT):
         yield from _counted(ranged, variable, body, place, to)
@@ -99,6 +105,27 @@ def for_loop(operation: ForLoopOp, place: Place, to: Translator) -> Bodies:
                 yield Body(once, place)
         if leaves:
             to.loops.pop()
+
+
+def _by_round(body: QuantumCircuit, parameter: Parameter, number: expr.Var, indices: Iterable[int]) -> QuantumCircuit:
+    """Return the body of a loop with a switch over the round's number for each instruction that takes its parameter.
+
+    An instruction that saves is in no switch, so that all rounds save by one.
+    """
+    made = QuantumCircuit(body.qubits, body.clbits, *body.cregs)
+    for one in (CircuitInstruction(GlobalPhaseGate(body.global_phase)), *body.data):
+        operation = one.operation
+        if not any(parameter in getattr(given, "parameters", ()) for given in operation.params):
+            made.append(one)
+        elif isinstance(operation, ControlFlowOp) and any(map(_saves, operation.blocks)):
+            blocks = [_by_round(block, parameter, number, indices) for block in operation.blocks]
+            made.append(operation.replace_blocks(blocks), one.qubits, one.clbits)
+        else:
+            alone = made.copy_empty_like()
+            alone.append(one)
+            cases = [(k, alone.assign_parameters({parameter: index})) for k, index in enumerate(indices)]
+            made.append(SwitchCaseOp(number, cases), made.qubits, made.clbits)
+    return made
 
 
 def _counted(indices: range, variable: Expression | None, body: QuantumCircuit, place: Place, to: Translator) -> Bodies:

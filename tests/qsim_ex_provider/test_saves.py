@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 from qiskit import QuantumCircuit, transpile
+from qiskit.circuit import Parameter
 from qiskit.circuit.library import StatePreparation
 from qiskit.quantum_info import DensityMatrix, Operator, Pauli, SparsePauliOp, Statevector, random_statevector
 
@@ -314,6 +315,28 @@ def test_a_save_in_a_for_loop_is_of_all_rounds(indices: Any, method: Any) -> Non
         ours.save_probabilities(circuit, [1], label="p", pershot=True)
     job = QsimExBackend(device="cpu", method=method).run(circuit, shots=3)
     found, wanted = job.result().data(0), np.cos(0.1 * np.arange(1, 7))
+    np.testing.assert_allclose(found["z"], wanted.mean(), atol=1e-6)
+    each = [wanted.mean()] if method == "density_matrix" else [*wanted] * 3
+    np.testing.assert_allclose([zero - one for zero, one in found["p"]], each, atol=1e-6)
+
+
+@pytest.mark.parametrize("indices", [range(2, 5), (7, -1, 4)])
+@pytest.mark.parametrize("method", ["statevector", "density_matrix"])
+def test_a_save_in_a_for_loop_stands_beside_gates_of_its_parameter(indices: Any, method: Any) -> None:
+    """Gates, phases and blocks of each round have its index, and one label has the values of all rounds."""
+    circuit, index = QuantumCircuit(2, 1), Parameter("index")
+    circuit.x(0)
+    circuit.measure(0, 0)
+    with circuit.for_loop(indices, index):
+        circuit.rx(0.1 * index, 1)
+        with circuit.if_test((0, 1)):
+            with circuit.if_test((0, 1)):
+                circuit.rx(0.2 * index, 1)
+            ours.save_expectation_value(circuit, SparsePauliOp("Z"), [1], label="z")
+        circuit.global_phase = index
+        ours.save_probabilities(circuit, [1], label="p", pershot=True)
+    found = QsimExBackend(device="cpu", method=method).run(circuit, shots=3).result().data(0)
+    wanted = np.cos(0.3 * np.cumsum(indices))
     np.testing.assert_allclose(found["z"], wanted.mean(), atol=1e-6)
     each = [wanted.mean()] if method == "density_matrix" else [*wanted] * 3
     np.testing.assert_allclose([zero - one for zero, one in found["p"]], each, atol=1e-6)
