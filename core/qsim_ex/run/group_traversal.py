@@ -6,7 +6,8 @@ only this module asks.
 
 from __future__ import annotations
 
-from typing import Generic, Protocol, TypeVar, assert_never
+from dataclasses import Field, replace
+from typing import ClassVar, Generic, Protocol, TypeVar, assert_never
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,6 +24,7 @@ class Group(Protocol):
     """Branches at a node, with their states; place: the present rounds of the loops around it."""
 
     node: int
+    __dataclass_fields__: ClassVar[dict[str, Field[object]]]
 
     @property
     def states(self) -> States:
@@ -76,6 +78,20 @@ class GroupTraversal(BranchTraversal, Generic[AnyGroup]):
 
     def _fork(self, holds: NDArray[np.bool_], otherwise: int, group: AnyGroup) -> None:
         """Lead the branches for which a condition does not hold to another node."""
+        if not holds.any():
+            group.node = otherwise
+        elif not holds.all():
+            others = group.branches.chosen(np.flatnonzero(~holds))
+            states = group.states.take(others.row)
+            self._wait(replace(group, node=otherwise, states=states, branches=others.settled()))
+            self._take(group, group.branches.chosen(np.flatnonzero(holds)))
+
+    def _wait(self, group: AnyGroup) -> None:
+        """Let a group wait at its node."""
+        raise NotImplementedError
+
+    def _take(self, group: AnyGroup, branches: Branches) -> None:
+        """Give every branch a row of its own."""
         raise NotImplementedError
 
     def _round(self, depth: int, at: int, group: AnyGroup) -> bool:

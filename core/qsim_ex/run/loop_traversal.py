@@ -169,15 +169,6 @@ class LoopTraversal(GroupTraversal[_BranchGroup]):
             self._way.machine.end(before)
         group.branches = branches.settled()
 
-    def _fork(self, holds: NDArray[np.bool_], otherwise: int, group: _BranchGroup) -> None:
-        """Lead the branches for which a condition does not hold to another node."""
-        if not holds.any():
-            group.node = otherwise
-        elif not holds.all():
-            others = group.branches.chosen(np.flatnonzero(~holds))
-            self._wait(_BranchGroup(otherwise, group.states.take(others.row), others.settled(), group.rounds))
-            self._take(group, group.branches.chosen(np.flatnonzero(holds)))
-
     def _round(self, depth: int, at: int, group: _BranchGroup) -> bool:  # noqa: ARG002
         """Count a round; each begins in the layout in which the first one did, for which there are plans."""
         states, rounds = group.states, group.rounds

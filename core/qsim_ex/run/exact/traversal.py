@@ -102,7 +102,7 @@ class ExactTraversal(GroupTraversal[_Followed]):
     def __call__(self, branches: Branches) -> None:
         """Run some branches, one for each binding, through the whole program; their states begin as |0…0⟩."""
         self._require(len(branches), 0)
-        self._put(_Followed(0, cast(Batch, self._begin(len(branches))), branches.settled()))
+        self._wait(_Followed(0, cast(Batch, self._begin(len(branches))), branches.settled()))
         try:
             while self._groups:
                 group = self._groups.pop(min(self._groups))
@@ -137,7 +137,7 @@ class ExactTraversal(GroupTraversal[_Followed]):
             )
         self.most_rows = max(self.most_rows, rows + held)
 
-    def _put(self, group: _Followed) -> None:
+    def _wait(self, group: _Followed) -> None:
         """Let a group wait at its node; groups at one place become one."""
         other = self._groups.pop(group.key, None)
         if other is not None:
@@ -159,7 +159,7 @@ class ExactTraversal(GroupTraversal[_Followed]):
             if not self._step(group):
                 return
         if self._groups:
-            self._put(group)
+            self._wait(group)
             return
         machine.synchronize()
         branches = group.branches
@@ -250,15 +250,6 @@ class ExactTraversal(GroupTraversal[_Followed]):
             self._way.machine.end(before)
         group.branches = branches.settled()
 
-    def _fork(self, holds: NDArray[np.bool_], otherwise: int, group: _Followed) -> None:
-        """Lead the branches for which a condition does not hold to another node."""
-        if not holds.any():
-            group.node = otherwise
-        elif not holds.all():
-            others = group.branches.chosen(np.flatnonzero(~holds))
-            self._put(_Followed(otherwise, group.states.take(others.row), others.settled(), group.rounds))
-            self._take(group, group.branches.chosen(np.flatnonzero(holds)))
-
     def _round(self, depth: int, at: int, group: _Followed) -> bool:
         """Count a round, and wait for other groups that begin it."""
         number = group.rounds[depth].number + 1 if len(group.rounds) > depth else 0
@@ -284,7 +275,7 @@ class ExactTraversal(GroupTraversal[_Followed]):
         layout = self._layouts.setdefault(at, group.states.layout)
         if group.states.layout != layout:
             group.states.arrange(layout)
-        self._put(group)
+        self._wait(group)
         return False
 
     def _combine(self, group: _Followed) -> None:
