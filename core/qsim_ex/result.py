@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from qsim_ex.display.amounts import plural
 from qsim_ex.errors import MeasurementError
 from qsim_ex.later import later
 from qsim_ex.placement.deployment import Deployment
@@ -129,12 +130,8 @@ class _Ran:
 def _held(result: Result | BatchResult) -> list[str]:
     """Return the shots and the saved states of a result in words."""
     shots, labels = result.shots, ", ".join(map(repr, result.saved))
-    sampled = [] if shots is None else [f"{_count(shots, 'shot')} of {_count(result.num_clbits, 'bit')}"]
+    sampled = [] if shots is None else [f"{plural(shots, 'shot')} of {plural(result.num_clbits, 'bit')}"]
     return sampled + [f"saved {labels}"] * bool(labels)
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number:,} {noun}{'s' * (number != 1)}"
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -247,8 +244,8 @@ class BatchResult(_Ran):
     records: Sequence[Mapping[str, Records]] = ()
 
     def __repr__(self) -> str:
-        held = [_count(len(self), "binding"), *_held(self)]
-        held += [_count(self.values.shape[1], "expectation value")] * bool(self.values.size)
+        held = [plural(len(self), "binding"), *_held(self)]
+        held += [plural(self.values.shape[1], "expectation value")] * bool(self.values.size)
         return f"BatchResult({', '.join([*held, self.provenance.describe()])})"
 
     def __len__(self) -> int:

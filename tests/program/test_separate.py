@@ -431,11 +431,11 @@ def test_what_is_said_of_a_separation() -> None:
     found = separated(builder)
     assert found.describe() == (
         "9 separate parts of 2, 1, 1, 1, 1, 1, 1, 1, … wires are simulated one after another; "
-        "2 of 12 wires are idle and take no memory"
+        "idle wires, which take no memory: 2 of 12"
     )
     assert found.facts()["idle_wires"] == 2
     assert separated(CircuitBuilder(3).gate("h", [0])).describe() == (
-        "2 of 3 wires are idle and take no memory; 1 are simulated"
+        "idle wires, which take no memory: 2 of 3; simulated: 1"
     )
 
 

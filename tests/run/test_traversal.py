@@ -138,8 +138,8 @@ def test_explain_says_what_is_left_to_chance() -> None:
     builder.gate("cx", [0, 2])
     builder.measure([1], [1]).gate("h", [1]).channel(noise.amplitude_damping(0.1), [2]).measure([0, 1, 2], [0, 1, 2])
     text = Simulator(device="cpu").explain(builder.build())
-    assert "1 mixed-unitary channels are chosen before the first sweep" in text
-    assert "2 measurements in the middle, resets and channels depend on the state, at 1 branch points" in text
+    assert "1 mixed-unitary channel, chosen before the first sweep" in text
+    assert "the state decides 2 measurements, resets and channels in the middle, at 1 branch point, with" in text
     assert "tree of branches" in text
 
 

@@ -13,10 +13,11 @@ from rich.text import Text
 from qsim_ex.cli import eraser, options, report
 from qsim_ex.cli.experiment import Answer, Experiment
 from qsim_ex.cli.histogram import binned, skyline
-from qsim_ex.cli.layout import NONE, heading, mark, plural, table
+from qsim_ex.cli.layout import NONE, heading, mark, table
 from qsim_ex.cli.report import Task
 from qsim_ex.cli.sizes import seconds
 from qsim_ex.cli.where import document, show_where
+from qsim_ex.display.amounts import plural
 from qsim_ex.frameworks import frontends
 from qsim_ex.frameworks.frontends import Missing, Runner
 from qsim_ex.result import Result

@@ -12,12 +12,12 @@ from rich.console import Console
 from qsim_ex.cli import selfcheck
 from qsim_ex.cli.caches import Folder
 from qsim_ex.cli.cuda import CudaPart
-from qsim_ex.cli.layout import GOOD, NONE, facts, heading, mark, plural, table
+from qsim_ex.cli.layout import GOOD, NONE, facts, heading, mark, table
 from qsim_ex.cli.machine import Driver, Gpu, Processor, system
 from qsim_ex.cli.mpi import mpi_row
 from qsim_ex.cli.selfcheck import Check
 from qsim_ex.cli.sizes import seconds
-from qsim_ex.display.amounts import human
+from qsim_ex.display.amounts import human, plural
 from qsim_ex.frameworks import frontends, packages
 from qsim_ex.frameworks.frontends import FileReader, Missing, Runner
 from qsim_ex.kernels.cuda.compile import shipped

@@ -61,8 +61,3 @@ def table(columns: Sequence[tuple[str, str]], rows: Iterable[Sequence[object]]) 
 def mark(good: bool) -> Text:
     """Return a tick or a cross."""
     return GOOD if good else BAD
-
-
-def plural(number: int, noun: str) -> str:
-    """Return a number with its noun: "1 gate", "20,000 shots"."""
-    return f"{number:,} {noun}" + ("" if number == 1 else "s")

@@ -14,11 +14,12 @@ from rich.text import Text
 from qsim_ex.circuit.circuit import Circuit
 from qsim_ex.cli import options, report
 from qsim_ex.cli.histogram import bar
-from qsim_ex.cli.layout import heading, plural, table
+from qsim_ex.cli.layout import heading, table
 from qsim_ex.cli.report import Task
 from qsim_ex.cli.sizes import share
 from qsim_ex.cli.where import document, show_where
 from qsim_ex.comm import launcher
+from qsim_ex.display.amounts import plural
 from qsim_ex.frameworks.frontends import FileInfo, reader
 from qsim_ex.result import Result
 from qsim_ex.simulator import Simulator

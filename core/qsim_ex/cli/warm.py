@@ -13,13 +13,14 @@ from typing import NamedTuple
 from rich.console import Console
 
 from qsim_ex.cli import options, report
-from qsim_ex.cli.layout import facts, heading, plural, table
+from qsim_ex.cli.layout import facts, heading, table
 from qsim_ex.cli.report import Task
 from qsim_ex.cli.run import read
 from qsim_ex.cli.sizes import seconds
 from qsim_ex.cli.where import document
 from qsim_ex.devices import discover
 from qsim_ex.devices.hypothetical import HypotheticalGpu
+from qsim_ex.display.amounts import plural
 from qsim_ex.kernels.cuda.compile import beforehand, compilation
 from qsim_ex.options import Options
 from qsim_ex.precision import PRECISIONS

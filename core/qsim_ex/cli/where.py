@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 from rich.console import Console
 
-from qsim_ex.cli.layout import facts, heading, plural
+from qsim_ex.cli.layout import facts, heading
 from qsim_ex.cli.sizes import seconds
-from qsim_ex.display.amounts import human
+from qsim_ex.display.amounts import human, plural
 from qsim_ex.later import later
 from qsim_ex.placement.deployment import Deployment
 from qsim_ex.planning.cost.summary import PlanSummary

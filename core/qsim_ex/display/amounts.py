@@ -29,6 +29,11 @@ def whole(number: float) -> str:
     return f"{number:,.0f}" if number < 1e6 else f"{number:.3g}"
 
 
+def plural(number: int, noun: str, several: str = "") -> str:
+    """Return a number with its noun: "1 gate", "20,000 shots"; several: the plural, if not the noun with an s."""
+    return f"{number:,} {noun if number == 1 else several or noun + 's'}"
+
+
 def parse_size(text: str) -> int:
     """Return the bytes of "8 GiB", "8GB", "500M" or "4096"; Ki, Mi, … are powers of 1024 and k, M, … of 1000.
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from itertools import zip_longest
 
 from qsim_ex.circuit.ops import wires_of
-from qsim_ex.display.amounts import human, whole
+from qsim_ex.display.amounts import human, plural, whole
 from qsim_ex.options.network import describe
 from qsim_ex.planning.cost.first_run import first_run
 from qsim_ex.planning.cost.rates import H200, Rates
@@ -39,8 +39,8 @@ def explain(
         return "\n".join(_Levelled(plan, precision, rates, register_blocks, interprets).lines())
     total = summary(plan, precision)
     head = (
-        f"{total.gates} gates on {plan.num_wires} wires: {_count(total.sweeps, 'sweep')}, "
-        f"{_count(total.register_blocks, 'register block')}, {_count(total.wide, 'other step')}; "
+        f"{plural(total.gates, 'gate')} on {plural(plan.num_wires, 'wire')}: {plural(total.sweeps, 'sweep')}, "
+        f"{plural(total.register_blocks, 'register block')}, {plural(total.wide, 'other step')}; "
         f"{human(total.bytes_moved)} moved, {whole(total.fma)} multiply-adds (plan {plan.key})"
     )
     lines = [
@@ -109,19 +109,19 @@ class _Levelled:
         migration = levels.migration(plan.num_wires)
         size = human(self.precision.storage.bytes * 2.0**levels.local)
         state = human(self.precision.storage.bytes * 2.0**plan.num_wires)
-        motions = [_count(total.passes, "pass", "passes")] * bool(migration)
-        motions += [_count(total.exchanges, "exchange")] * bool(levels.peers)
-        parts = [f"{levels.local} local bits: {size} on each of {_count(1 << levels.peers, 'device')}"]
+        motions = [plural(total.passes, "pass", "passes")] * bool(migration)
+        motions += [plural(total.exchanges, "exchange")] * bool(levels.peers)
+        parts = [f"{levels.local} local bits: {size} on each of {plural(1 << levels.peers, 'device')}"]
         if levels.peers:
             network = describe(levels.layers) if levels.layers else _NETWORKS[levels.network]
-            parts.append(f"{_count(levels.peers, 'device bit')} ({network})")
+            parts.append(f"{plural(levels.peers, 'device bit')} ({network})")
         if migration:
             slices = human(self.precision.storage.bytes * 2.0**levels.slice)
             where = "on the host" if not levels.ranks else f"on the hosts of {1 << levels.ranks} processes"
-            parts.append(f"{_count(migration, 'migration bit')}: {state} at home {where}, in slices of {slices}")
+            parts.append(f"{plural(migration, 'migration bit')}: {state} at home {where}, in slices of {slices}")
         counts = (
-            f"{total.gates} gates on {plan.num_wires} wires: {', '.join(motions)}, {_count(total.stages, 'stage')}, "
-            f"{_count(total.sweeps, 'sweep')}, {_count(total.wide, 'other step')}; "
+            f"{plural(total.gates, 'gate')} on {plural(plan.num_wires, 'wire')}: {', '.join(motions)}, "
+            f"{plural(total.stages, 'stage')}, {plural(total.sweeps, 'sweep')}, {plural(total.wide, 'other step')}; "
             f"predicted {_seconds(total.seconds)} (plan {plan.key})"
         )
         return [counts, "; ".join(parts)]
@@ -135,7 +135,7 @@ class _Levelled:
             why = "waits for copies" if first.copying > work else "copies wait for work"
             devices = max(self.costs[k].devices for k in group)
             lines.append(
-                f"pass {number}: {_count(first.windows, 'window')} on {_count(devices, 'device')}; "
+                f"pass {number}: {plural(first.windows, 'window')} on {plural(devices, 'device')}; "
                 f"{human(first.host_in)} in, {human(first.host_out)} out; work {_seconds(work)}, "
                 f"copies {_seconds(first.copying)}: {_seconds(total)}, {why}"
             )
@@ -173,8 +173,8 @@ class _Levelled:
         after = self.plan.num_wires - fresh_after(stage.fresh, stage.steps).bit_count()
         size = f"the state has {there} bits" if there == after else f"the state grows from {there} to {after} bits"
         lines.append(
-            f"  stage {k + 1}: {_count(cost.windows * cost.devices, 'sub state vector')} on "
-            f"{_count(cost.devices, 'device')}, {size}; {human(cost.memory)} in memory, "
+            f"  stage {k + 1}: {plural(cost.windows * cost.devices, 'sub state vector')} on "
+            f"{plural(cost.devices, 'device')}, {size}; {human(cost.memory)} in memory, "
             f"work {_seconds(cost.work)}"
         )
         for step in stage.steps:
@@ -219,10 +219,6 @@ class _Levelled:
 
 
 _NETWORKS = {"switch": "a switch joins all devices", "mesh": "a link between each two devices"}
-
-
-def _count(number: int, noun: str, several: str = "") -> str:
-    return f"{number} {noun}" if number == 1 else f"{number} {several or noun + 's'}"
 
 
 def _seconds(value: float) -> str:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Protocol, Self, cast
 from qsim_ex.circuit.instruction import StateNode
 from qsim_ex.circuit.ops import Initialize, Instruction, Op, Permutation, Save
 from qsim_ex.circuit.structure import Structure, straight_work
+from qsim_ex.display.amounts import plural
 
 if TYPE_CHECKING:
     from qsim_ex.circuit.classical import Expression
@@ -286,15 +287,13 @@ class Program:
         early, asked = len(self.early), len(self.choices) - len(self.early)
         lines = []
         if early:
-            lines.append(
-                f"{early} mixed-unitary channels are chosen before the first sweep: shots with equal choices share a "
-                "state"
-            )
+            channels = plural(early, "mixed-unitary channel")
+            lines.append(f"{channels}, chosen before the first sweep: shots with equal choices share a state")
         if asked:
+            choices = plural(asked, "measurement, reset or channel", "measurements, resets and channels")
             lines.append(
-                f"{asked} measurements in the middle, resets and channels depend on the state, at {self.branch_points} "
-                f"branch points; they have an entropy of about {bits:.3g} bits: up to 2^{bits:.3g} shots run as "
-                "batches that fit in memory, more shots as one tree of branches; shots with equal choices so far share "
-                "a state"
+                f"the state decides {choices} in the middle, at {plural(self.branch_points, 'branch point')}, with an "
+                f"entropy of about {bits:.3g} bits: up to 2^{bits:.3g} shots run as batches that fit in memory, more "
+                "shots as one tree of branches; shots with equal choices so far share a state"
             )
         return lines

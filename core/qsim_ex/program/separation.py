@@ -113,9 +113,9 @@ class Separation:
             "" if all(len(part.wires) == len(part.members) for part in self.parts) else ", on which others take turns"
         )
         listed = ", ".join(map(str, sizes[:_LISTED])) + (", …" if len(sizes) > _LISTED else "")
-        idle = f"{self.idle} of {self.num_qubits} wires are idle and take no memory"
+        idle = f"idle wires, which take no memory: {self.idle} of {self.num_qubits}"
         if len(sizes) < 2:
-            return f"{idle}; {sum(sizes)} are simulated{turns}"
+            return f"{idle}; simulated: {sum(sizes)}{turns}"
         return f"{len(sizes)} separate parts of {listed} wires are simulated one after another{turns}; {idle}"
 
     def facts(self) -> dict[str, Any]:

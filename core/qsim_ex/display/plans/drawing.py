@@ -14,7 +14,7 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 from numpy import ma, nan
 
-from qsim_ex.display.amounts import unit_of
+from qsim_ex.display.amounts import plural, unit_of
 from qsim_ex.display.plans.chart import ChartColumn, PlanChart
 from qsim_ex.display.plans.colors import Colors
 
@@ -77,8 +77,8 @@ class PlanDrawing:
     def _title(self) -> str:
         gates, sweeps = sum(c.gates for c in self.charts), sum(step.kind == "sweep" for step in self.steps)
         others = len(self.steps) - sweeps
-        words = [_count(gates, "gate"), _count(sweeps, "sweep"), _count(len(self.columns) - others, "register block")]
-        return ", ".join(words + [_count(others, "other step")] * bool(others))
+        words = [plural(gates, "gate"), plural(sweeps, "sweep"), plural(len(self.columns) - others, "register block")]
+        return ", ".join(words + [plural(others, "other step")] * bool(others))
 
     def _style(self, axes: Axes) -> None:
         axes.set_facecolor(self.colors.ground)
@@ -283,10 +283,6 @@ def _near(column: ChartColumn, bit: int, bits: int) -> int | None:
 def _of_kind(gates: Mapping[str, int], row: str, rows: Sequence[str]) -> int:
     """Return how many operations of a kind are among some; of the last row, all that have no row of their own."""
     return sum(count for name, count in gates.items() if name not in rows) if row == _OTHERS else gates.get(row, 0)
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number:,} {noun}{'s' * (number != 1)}"
 
 
 def _fused(label: str) -> str:

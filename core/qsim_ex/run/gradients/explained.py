@@ -11,7 +11,7 @@ from qsim_ex.circuit.parameters.sweep import ParameterSweep
 from qsim_ex.deployment.hypothetical import assign_hypothetical
 from qsim_ex.devices.base import Batches
 from qsim_ex.devices.memory import state_bytes
-from qsim_ex.display.amounts import human
+from qsim_ex.display.amounts import human, plural
 from qsim_ex.display.explanation import Explanation
 from qsim_ex.execution.costs import total_of
 from qsim_ex.options import Options
@@ -69,8 +69,8 @@ def explained(
         f"{found.device.name}: {found.device.description}, {options.dtype.name}",
         found.deployment.describe(),
         (
-            f"gradient: {_count(len(observables), 'observable')}, {_count(columns, 'parameter')}, "
-            f"{_count(sweep.count, 'binding')}"
+            f"gradient: {plural(len(observables), 'observable')}, {plural(columns, 'parameter')}, "
+            f"{plural(sweep.count, 'binding')}"
         ),
         f"circuit: {found.words}",
         f"forward: {_words(found.forward, found, task)}",
@@ -125,18 +125,18 @@ def _rates(found: _PlannedGradient, options: Options, machine: Cluster | None) -
 def _words(plan: Plan, found: _PlannedGradient, task: GradientTask) -> str:
     """Return the first line on a plan, and what passes it."""
     total = total_of((plan,), task.options.dtype, found.deployment)
-    moved = [f"{_count(total.exchanges, 'exchange')}"] if total.exchanges else []
-    moved += [f"{_count(total.passes, 'pass', 'passes')} over host memory"] if total.passes else []
+    moved = [f"{plural(total.exchanges, 'exchange')}"] if total.exchanges else []
+    moved += [f"{plural(total.passes, 'pass', 'passes')} over host memory"] if total.passes else []
     back = plan is found.back
     each = f"on {found.states} states together" if back else "on the state alone"
-    return ", ".join([f"{_count(total.gates, 'gate')} in {_count(total.sweeps, 'sweep')} {each}", *moved])
+    return ", ".join([f"{plural(total.gates, 'gate')} in {plural(total.sweeps, 'sweep')} {each}", *moved])
 
 
 def _observables(observables: Sequence[PauliSum]) -> str:
     """Return how many strings are applied, in how many X-parts."""
     strings = sum(len(one.terms) for one in observables)
     parts = sum(len({term.x for term in one.terms}) for one in observables)
-    return f"{_count(strings, 'Pauli string')} with {_count(parts, 'X-part')}"
+    return f"{plural(strings, 'Pauli string')} with {plural(parts, 'X-part')}"
 
 
 def _memory(found: _PlannedGradient, task: GradientTask) -> str:
@@ -156,7 +156,3 @@ def _seconds(found: _PlannedGradient, task: GradientTask, rates: Rates) -> str:
     products = 2 * found.states * state_bytes(task.num_wires, dtype) / rates.memory
     total = task.sweep.count * found.turns * (forward + products + together * back)
     return f"predicted: {total:.3g} s, of which sweeps forward {forward:.3g} s and back {together * back:.3g} s"
-
-
-def _count(number: int, one: str, more: str = "") -> str:
-    return f"{number:,} {one if number == 1 else more or one + 's'}"
