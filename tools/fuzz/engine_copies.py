@@ -76,8 +76,9 @@ def check_rehearsed(case: Case) -> str | None:
         said = simulator.summary(made).bytes_host
         with simulator.state(made) as state:
             copied, norm = seen[-1] if seen else said, state.norm()
-    slices = 1 << max(case.wires - 1, 0)
-    if slices <= thresholds.now.rehearsed_slices and said != copied:
+    slices, windows = 1 << max(case.wires - 1, 0), 1 << case.wires - case.options["device_wires"]
+    rehearsed = slices <= thresholds.now.rehearsed_slices and windows <= thresholds.now.rehearsed_windows
+    if rehearsed and said != copied:
         return f"{copied} bytes were copied, expected {said}"
     return compare.arrays("norm", norm, 1.0, tolerance(case.options))
 

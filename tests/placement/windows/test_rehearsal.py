@@ -33,7 +33,7 @@ def test_bytes_are_those_of_the_run(family: str, device_wires: int, slots: int, 
 
 
 def test_what_is_not_rehearsed() -> None:
-    """A state that is not new, or has very many slices, is not rehearsed."""
+    """A state that is not new, or has very many slices or windows, is not rehearsed."""
     simulator = Simulator(device="cpu", device_wires=8)
     (plan,) = simulator.plans(circuit_of(FAMILIES["qft"].build(11, 0), 11))
     assert rehearse(plan, np.complex64, 2, "whole") is not None
@@ -44,3 +44,14 @@ def test_what_is_not_rehearsed() -> None:
         Levels(30, slice=2), (1 << 40) - 1,
     )  # fmt: skip
     assert rehearse(wide, np.complex64, 2, "whole") is None
+    for local, few in ((3, True), (2, False)):
+        (plan,) = Simulator(device="cpu", device_wires=local).plans(circuit_of(FAMILIES["qft"].build(11, 0), 11))
+        assert (rehearse(plan, np.complex64, 2, "whole") is not None) is few
+
+
+def test_very_many_windows_are_told_of() -> None:
+    """A state in so many windows that they take far longer than the work on them gives a warning with the way out."""
+    circuit = circuit_of(FAMILIES["qft"].build(11, 0), 11)
+    with pytest.warns(RuntimeWarning, match="11 wires has 1,024 windows of 1 wire,.*pass a larger device_wires"):
+        Simulator(device="cpu", device_wires=1).state(circuit).close()
+    Simulator(device="cpu", device_wires=2).state(circuit).close()

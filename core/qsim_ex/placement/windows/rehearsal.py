@@ -30,10 +30,10 @@ class CopiedBytes(NamedTuple):
 
 
 def rehearse(plan: Plan, dtype: DTypeLike, slots: int, scenario: Scenario) -> CopiedBytes | None:
-    """Return the bytes that a run on a new state copies; None if the state is not new, or has too many slices."""
-    levels, dtype = plan.levels, np.dtype(dtype)
-    slices = 1 << plan.num_wires - levels.slice
-    if plan.fresh != (1 << plan.num_wires) - 1 or slices > thresholds.now.rehearsed_slices:
+    """Return the bytes that a run on a new state copies; None if it is not new, or has too many slices or windows."""
+    levels, dtype, most = plan.levels, np.dtype(dtype), thresholds.now
+    slices, windows = 1 << plan.num_wires - levels.slice, 1 << plan.num_wires - levels.local
+    if plan.fresh != (1 << plan.num_wires) - 1 or slices > most.rehearsed_slices or windows > most.rehearsed_windows:
         return None
     state = Migrated(_Idle(), plan.start, levels, dtype, slots=slots, scenario=scenario, allowed=(_PLENTY, _PLENTY))
     state.run(plan, [(None, [None] * len(plan.steps))], lambda: None)

@@ -6,6 +6,7 @@ missing slices arrive, one copy at a time, so that both directions of the link a
 
 from __future__ import annotations
 
+import warnings
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
@@ -14,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from qsim_ex.devices.base import Buffer
+from qsim_ex.display.amounts import plural
 from qsim_ex.errors import StateError
 from qsim_ex.placement.index_bits import move_bits
 from qsim_ex.placement.windows.pipeline import Pipeline
@@ -27,6 +29,9 @@ Tick = Callable[[], None]
 PART = 1 << 32
 """The bytes that are brought to a window between two ticks."""
 
+MANY = 10
+"""The migration bits from which on a user is told that windows take far longer than the work on them."""
+
 
 class Slots:
     """The slots of a migrated state, its slices in their places, and the copies between them.
@@ -37,6 +42,8 @@ class Slots:
 
     def __init__(self, device: Any, room: MigratedMemory, memory: WindowMemory) -> None:
         self.device, self.room, self.kind = device, room, memory.kind
+        if room.num_wires - room.levels.local - room.levels.peers >= MANY:
+            _tell_of_many(room)
         self.buffers: list[Buffer] = memory.slots
         num_slices = 1 << room.num_wires - room.slice
         self.places = SliceTable(num_slices, room.slots, room.rows, room.host, whole=room.scenario == "whole")
@@ -250,6 +257,18 @@ class Slots:
         new = np.empty_like(old)
         new[old] = number
         self.places.renumbered(old, new)
+
+
+def _tell_of_many(room: MigratedMemory) -> None:
+    """Warn of very many windows, and say what to do."""
+    local = room.levels.local
+    windows = f"{1 << room.num_wires - local - room.levels.peers:,} windows of {plural(local, 'wire')}"
+    warnings.warn(
+        f"the state of {room.num_wires} wires has {windows}, each of which takes up to a millisecond in each pass over "
+        "the state; pass a larger device_wires, or leave it out.",
+        RuntimeWarning,
+        stacklevel=3,
+    )
 
 
 def _apart(one: Index, other: Index) -> tuple[Index, Index]:
