@@ -116,8 +116,8 @@ class Held:
         kind = type(of)
         if kind in _VALUES:
             return of
-        if kind is list or kind is tuple:
-            return tuple(map(self._value, of))
+        if kind is list or kind is tuple:  # a state to prepare has as many numbers as amplitudes
+            return tuple(of) if set(map(type, of)) <= _VALUES else tuple(map(self._value, of))
         if kind is np.ndarray:
             return _array(of)
         if isinstance(of, np.number):
