@@ -13,6 +13,7 @@ from typing import Any
 from weakref import WeakKeyDictionary
 
 from qiskit.providers import JobError, JobStatus, JobTimeoutError, JobV1
+from qiskit.providers.jobstatus import JOB_FINAL_STATES
 from qiskit.result import Result
 
 from qsim_ex import BatchResult, JobCheckpoint, Options, Simulator, uninterrupted
@@ -201,6 +202,22 @@ class QsimExJob(JobV1):
             if self._kept is not None:
                 self._kept.end()
         return self._result
+
+    def wait_for_final_state(
+        self, timeout: float | None = None, wait: float = 5, callback: Callable[..., object] | None = None
+    ) -> None:
+        """Wait until the job has ended, at most `timeout` seconds.
+
+        callback: called before every `wait` seconds with the job's number, its status and the job. Raises
+        `JobTimeoutError` if the time is up (the job goes on).
+        """
+        end = math.inf if timeout is None else time.monotonic() + timeout
+        while (status := self.status()) not in JOB_FINAL_STATES:
+            if time.monotonic() >= end:
+                raise JobTimeoutError(f"job {self.job_id()} has not ended within {timeout} s; it goes on.")
+            if callback is not None:
+                callback(self.job_id(), status, self)
+            _waited(self._submitted(), min(wait, end - time.monotonic()))
 
     def cancel(self) -> bool:
         """Begin no more circuits and stop the running one between two steps; return whether any had not ended."""

@@ -76,6 +76,20 @@ def test_run_returns_before_the_work_is_done(gate: Gate) -> None:
     assert job.result() is job.result()
 
 
+def test_waiting_ends_with_the_job(gate: Gate) -> None:
+    """`wait_for_final_state` ends as soon as the job does, whatever is asked between queries, and keeps its timeout."""
+    job = QsimExBackend(device="cpu", executor=gate).run(ghz(), shots=10)
+    told: list[Any] = []
+    with pytest.raises(JobTimeoutError, match=r"0\.05 s"):
+        job.wait_for_final_state(timeout=0.05, wait=0.02, callback=lambda *of: told.append(of))
+    assert told[0] == (job.job_id(), JobStatus.RUNNING, job)
+    assert len(told) > 1
+    threading.Timer(0.1, gate.open.set).start()
+    job.wait_for_final_state(wait=1e6)
+    assert job.status() is JobStatus.DONE
+    job.wait_for_final_state(timeout=0)
+
+
 def test_job_behind_another_is_queued(gate: Gate) -> None:
     """A job whose tasks wait for others is queued and not running."""
     backend = QsimExBackend(device="cpu", executor=gate)
