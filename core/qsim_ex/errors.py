@@ -194,4 +194,6 @@ def other_circuit(given: object, expected: str) -> CircuitError:
         whose, advice = "", "pass one circuit, or the list to a method that takes one, such as run_batch"
     else:
         whose, advice = "", "pass a circuit"
-    return CircuitError(f"expected {expected}, got a {' '.join(filter(None, [name, whose]))}; {advice}.")
+    article = "an" if name[0] in "aeioAEIO" else "a"
+    got = "None" if given is None else " ".join(filter(None, [article, name, whose]))
+    return CircuitError(f"expected {expected}, got {got}; {advice}.")

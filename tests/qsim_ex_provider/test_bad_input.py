@@ -184,6 +184,13 @@ def test_what_is_no_circuit(given: Any) -> None:
         BACKEND.run(given)
 
 
+@pytest.mark.parametrize(("given", "named"), [(None, "got None; "), (5, "got an int; "), (2.0, "got a float; ")])
+def test_what_is_given_in_place_of_a_circuit_is_named(given: Any, named: str) -> None:
+    """The message names the kind of object, with its article."""
+    with pytest.raises(errors.CircuitError, match=named):
+        BACKEND.run(given)
+
+
 @pytest.mark.parametrize("device", ["cpu", "auto"])
 def test_sixty_qubits_show_the_sum(device: str) -> None:
     """A state that cannot fit is refused at once, with the memory that it needs."""
