@@ -135,6 +135,18 @@ BitPhases BitPhases::written_as(Diagram where, double more) const {
     return out;
 }
 
+// Whether a phase is of a bit and another function, of another bit and so on, up to so many that it is more products than may
+// be: each bit doubles them as long as its part of the angle, which doubles, too, is no sign.
+bool BitPhases::is_long_parity(Diagram where, double angle) const {
+    for (Int products = 1; products - 1 <= thresholds.phase_products; products *= 2, angle *= 2) {
+        if (where.is_zero() || where.is_one() || is_sign(angle)) return false;
+        const Diagram low = diagrams_->low(where);
+        if (!(low == !diagrams_->high(where))) return false;
+        where = low;
+    }
+    return true;
+}
+
 // Writes a phase as some of products of bits. A function is what it is for one value of a bit, and its change for the other
 // one, less twice where both are 1, which is soon a sign for parts of a turn. Returns false if there are too many.
 bool BitPhases::write(Diagram where, double angle, Mask under, Parts& to) const {
@@ -179,8 +191,8 @@ void BitPhases::add(Diagram where, double angle) {
     read_as(where);
     Parts found;
     found.until = diagrams_->steps() + diagrams_->part();
-    const bool is_written = write(where, angle, 0, found);
-    const std::size_t number = found.products.size();
+    const bool is_long = is_long_parity(where, angle), is_written = !is_long && write(where, angle, 0, found);
+    const std::size_t number = is_long ? static_cast<std::size_t>(thresholds.phase_products) + 1 : found.products.size();
     work_ += 2 * number;
     if (is_written && diagrams_->fits()) {
         add_sign(found.signs), off += found.off;

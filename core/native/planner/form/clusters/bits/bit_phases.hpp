@@ -58,6 +58,7 @@ class BitPhases {
     void add_others_again();
     void read_as(Diagram where);
     BitPhases written_as(Diagram where, double more) const;
+    bool is_long_parity(Diagram where, double angle) const;
     bool write(Diagram where, double angle, Mask under, Parts& to) const;
     void add_product(Mask bits, double angle);
     void add_sign(Diagram where);
