@@ -51,6 +51,7 @@ constexpr std::array<Pass, 9> passes{{{4, Pass::blocks, 0, many},
 constexpr std::size_t before_pairs = 2, on_many_wires = 5, last_of_many = 6;  // the numbers of passes
 constexpr std::size_t work_at_first = 100'000, work_for_found = 10'000;
 constexpr std::size_t work_in_windows = 100;
+constexpr std::size_t read_of_each = 4;      // pieces of those that were read, for each one that is left for bits
 constexpr std::size_t work_around = 200;     // entries around phases, for each piece that was read
 constexpr std::size_t vain_at_first = 150'000, work_in_vain = 30;  // entries for one phase, for each piece that was read
 constexpr double much = 4;                   // gain of phases that are worth more work
@@ -98,9 +99,10 @@ bool Clusters::advance() {
     if (pass_ == on_many_wires && !worthwhile())
         made_ = with_windows(std::move(made_), work_at_first + work_in_windows * read_, work_, parts_);
     if (pass_ == last_of_many) {
-        const Int entries = looks_.any() ? thresholds.again_entries : thresholds.evaluated_entries;
-        made_ =
-            evaluated(std::move(made_), looks_.on_zeros(), static_cast<std::size_t>(entries) * read_, left_, work_, parts_);
+        const auto entries =
+            static_cast<std::size_t>(looks_.any() ? thresholds.again_entries : thresholds.evaluated_entries);
+        const std::size_t number = std::min(read_, read_of_each * made_.all.size());
+        made_ = evaluated(std::move(made_), looks_.on_zeros(), entries * number, left_, work_, parts_);
         made_ = without_computing(std::move(made_), work_at_first + work_around * read_, work_, parts_);
     }
     if (pass_ == passes.size()) return false;
