@@ -91,7 +91,9 @@ def fastest(circuit: Circuit, machine: Machine, zeros: bool) -> Time:
         return best
     most = most_rotations(circuit.structure)
     limits = writing_limits(most, 1e-3 * came)
-    first = written_out(circuit, manner=Manner.BETWEEN, zeros=zeros)
+    first = written_out(circuit, manner=Manner.BETWEEN, zeros=zeros) or written_out(
+        circuit, manner=Manner.CLUSTERS, zeros=zeros
+    )
     if first is None:
         return best
 

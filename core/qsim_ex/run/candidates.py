@@ -156,8 +156,10 @@ def written_between(
     read = of_a_gate * counted_gates(structure) if thresholds.now.rotations_of_a_gate else UNBOUNDED
     limits = WritingLimits(most_rotations(structure), read=read)
     of_matrices = taken_apart(structure, gates_of(structure)) is TakenApart.MATRICES
-    blocks = write(given, limits=limits, manner=Manner.CLUSTERS, zeros=zeros) if of_matrices else None
-    return blocks or write(given, limits=limits, manner=Manner.BETWEEN, zeros=zeros)
+    clusters = partial(write, given, limits=limits, manner=Manner.CLUSTERS, zeros=zeros)
+    found = clusters() if of_matrices else None
+    found = found or write(given, limits=limits, manner=Manner.BETWEEN, zeros=zeros)
+    return found if found or of_matrices or of_a_gate == _READ else clusters()
 
 
 class _WithEnd:

@@ -108,7 +108,7 @@ bool Form::add(const Instruction& of) {
     if (of.row->unitary && varies(of)) return add_varying(of, operation);
     const Product* found = of.row->unitary ? product(of, operation) : nullptr;
     if (found) add_rotations(of, *found);
-    else add_block(of);
+    else if (!only_read_ || !add_under(of)) add_block(of);
     return true;
 }
 
@@ -209,7 +209,7 @@ void Form::add_rotation(const Instruction& of, const LocalPauli& about, const An
 
 // Adds a rotation behind all that was read before it.
 void Form::add_read(const ReadRotation& rotation) {
-    const auto& [on, angle] = rotation;
+    const auto& [on, angle, under] = rotation;
     Angle left = angle;
     if (!angle.varies()) {
         const SplitAngle split = rounding_.split(angle.value);
@@ -219,6 +219,28 @@ void Form::add_read(const ReadRotation& rotation) {
     }
     const SignedPauli image = frame_.tableau.image(on);
     layers_->add(image.pauli, image.negative ? -left : left);
+}
+
+// Adds a matrix of one wire under conditions, or a phase; returns whether an instruction is one.
+bool Form::add_under(const Instruction& of) {
+    const plan::Circuit::Row& row = *of.row;
+    if (row.type != plan::Circuit::op || !row.unitary || row.num_mixes + row.num_reads > 1 || count(row.when.mask) < 2)
+        return false;
+    const Complex* entries = operands_ + row.operand;
+    ReadUnder out{row.when.mask, row.when.value, 0, {1, 0, 0, 1}};
+    if (row.num_mixes) {
+        out.wire = of.mixes[0];
+        std::copy_n(entries, 4, out.matrix.begin());
+    } else if (row.num_reads) {
+        if (count(of.reads[0]) > 1) return false;
+        out.wire = lowest(of.reads[0]), out.matrix[0] = entries[0], out.matrix[3] = entries[1];
+    } else {
+        out.wire = lowest(out.conditions), out.conditions &= ~unit(out.wire), out.values &= out.conditions;
+        out.matrix[row.when.value >> out.wire & 1 ? 3 : 0] = entries[0];
+    }
+    read_in_order.push_back({{}, {}, static_cast<Index>(read_under.size())});
+    read_under.push_back(out);
+    return true;
 }
 
 void Form::add_block(const Instruction& of) {

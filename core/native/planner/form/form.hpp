@@ -30,10 +30,19 @@ struct BlockOfForm {
     std::uint64_t instruction, first, count, layer;
 };
 
-// exp(-i angle/2 P) of an instruction, in the frame of the circuit.
+// exp(-i angle/2 P) of an instruction, in the frame of the circuit; or one of `read_under`.
 struct ReadRotation {
     Pauli pauli;
     Angle angle;
+    Index under = Angle::none;
+};
+
+// A matrix of a wire where others have the values of a mask: an instruction under more conditions than rotations are read
+// of.
+struct ReadUnder {
+    Mask conditions, values;
+    int wire;
+    std::array<Complex, 4> matrix;
 };
 
 class Form {
@@ -69,6 +78,7 @@ class Form {
     std::vector<Input> inputs;
     std::vector<Share> shares;
     std::vector<ReadRotation> read_in_order;  // all that was read, quarter turns, too; nothing if there is a block
+    std::vector<ReadUnder> read_under;        // of a form that is only read
     Angle read_phase;                         // of the operations that are products of these
     // Whether there is only what was read.
     bool only_read() const { return only_read_; }
@@ -107,6 +117,7 @@ class Form {
     void add_rotations(const Instruction& of, const Product& product);
     void add_rotation(const Instruction& of, const LocalPauli& about, const Angle& angle);
     void add_read(const ReadRotation& rotation);
+    bool add_under(const Instruction& of);
     void add_block(const Instruction& of);
     void add_again();
     void add_again(const Item& item);

@@ -53,10 +53,12 @@ QX_EXPORT(form_advance, (qx::Int form, qx::Int milliseconds)) {
                                [&](Form& made) { return qx::worked_for(milliseconds, [&] { return advanced(made); }); });
 }
 
-// Writes of a form that is done the number of rotations, blocks and generators, and its key.
+// Writes of a form that is done the number of rotations, blocks and generators, and its key. Blocks of one that is only read
+// are matrices under many conditions.
 QX_EXPORT(form_counts, (qx::Int form, qx::Int* out)) {
     const Form& made = Owned<Form>::at(form);
-    out[0] = static_cast<qx::Int>(made.rotations.size()), out[1] = static_cast<qx::Int>(made.blocks.size());
+    out[0] = static_cast<qx::Int>(made.rotations.size()),
+    out[1] = static_cast<qx::Int>(made.blocks.size() + made.read_under.size());
     out[2] = static_cast<qx::Int>(made.generators.size()), out[3] = static_cast<qx::Int>(made.key);
     return 0;
 }

@@ -227,7 +227,7 @@ class _Gates:
                     if self.form is None:
                         self._refused.add(limits.rotations)
                 made = self.form
-        if made is None:
+        if made is None or (manner is Manner.BETWEEN and made.counts()[1]):
             return None
         between = self._of_read.get(Manner.BETWEEN) if manner is Manner.CLUSTERS else None
         writer = Writer(made, limits.microseconds, manner, limits.within, between)
@@ -248,10 +248,12 @@ class _Gates:
 
     def _made(self, most: int, *, only_read: bool = False) -> FormInMaking | None:
         if self._read_only and not only_read:
+            if self._read_only.counts()[1]:
+                return None
             made = FormInMaking.of_read(self._read_only, most)
         else:
             made = begun(self._given, self._tolerance, most, self._zeros, only_read=only_read)
-        return made if made.run() and not made.counts()[1] else None
+        return made if made.run() and (only_read or not made.counts()[1]) else None
 
     def _parts(self, writer: Writer, read: list[GateRows]) -> WrittenParts:
         """Return what a writer has written; what was read of it is kept until objects are made, which may be ended."""

@@ -8,6 +8,7 @@
 #include <numbers>
 #include <tuple>
 
+#include "planner/form/clusters/bits/axis.hpp"
 #include "planner/form/clusters/bits/evaluated.hpp"
 #include "planner/form/clusters/blocks/block.hpp"
 #include "planner/form/clusters/blocks/controlled.hpp"
@@ -144,6 +145,7 @@ void Clusters::end_pass() {
 
 // Makes a piece of a rotation that was read.
 void Clusters::read(const ReadRotation& rotation, Index number) {
+    if (rotation.under != Angle::none) return read(form_.read_under[rotation.under]);
     const Pauli& about = rotation.pauli;
     const Mask wires = about.x | about.z;
     const bool joins = count(wires) > 1;
@@ -170,6 +172,22 @@ void Clusters::read(const ReadRotation& rotation, Index number) {
     each(wires, [&](int wire) { piece.before.push_back(to_z(about, unit(wire))); });
     put(std::move(piece));
     each(wires, [&](int wire) { made_.carried(wire) = adjoint(to_z(about, unit(wire))) * made_.carried(wire); });
+}
+
+// Makes pieces of a matrix of a wire under conditions: a phase about its axis, and another one of the conditions.
+void Clusters::read(const ReadUnder& matrix) {
+    const AxisPhase of = axis_phase(matrix.matrix);
+    const Mask wire = unit(matrix.wire);
+    ++read_;
+    const auto where = [&](Mask wires, double angle, const Matrix2& turn) {
+        if (is_nothing(phase2(angle))) return;
+        Piece piece{Piece::where, wires, angle, matrix.values | (wires & wire)};
+        each(wires, [&](int one) { piece.before.push_back(one == matrix.wire ? turn : identity2); });
+        put(std::move(piece));
+    };
+    where(matrix.conditions, of.phase, identity2);
+    where(matrix.conditions | wire, of.angle, to_z(of.axis));
+    made_.carried(matrix.wire) = adjoint(to_z(of.axis)) * made_.carried(matrix.wire);
 }
 
 // Adds a piece to the cluster of its wires, of which a beginning is put where there would be too many wires.

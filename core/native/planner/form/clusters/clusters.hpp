@@ -28,6 +28,7 @@ class Clusters {
 
   private:
     void read(const ReadRotation& rotation, Index number);
+    void read(const ReadUnder& matrix);
     void begin_pass();
     void end_pass();
     bool took_more_than(Int parts) const;

@@ -123,7 +123,7 @@ Writer::State Writer::clusters() {
     const bool are_few = beside_ || !clusters_->worthwhile(percent_of_turns(found, chosen) / 2);
     if (are_few && !beside_) {
         if (within_ >= 0 || static_cast<Int>(found.all.size()) >= form_.joins()) return State::given_up;
-        if (between_ < 0) {
+        if (between_ < 0 && form_.read_under.empty()) {
             beside_ = std::make_unique<Writer>(form_, microseconds_, Manner::between, within_, cx_ratio_, between_);
             return State::busy;
         }
@@ -131,7 +131,8 @@ Writer::State Writer::clusters() {
     write_pieces(found, targets(found, true));
     if (!mostly_adds()) write_pieces(found, chosen);
     last = gates.size();
-    if (are_few && work_of(gates) >= (beside_ ? work_of(beside_->gates) : between_)) return State::given_up;
+    const bool compares = are_few && form_.read_under.empty();  // between gates under many conditions nothing is written
+    if (compares && work_of(gates) >= (beside_ ? work_of(beside_->gates) : between_)) return State::given_up;
     return State::done;
 }
 
