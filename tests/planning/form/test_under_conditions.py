@@ -75,7 +75,7 @@ def test_with_fewer_selectors_nothing_else_is(selectors: int, fewest: int) -> No
 
 @pytest.mark.parametrize("conditions", [0, 1])
 def test_a_phase_without_conditions_is_none_of_them(conditions: int) -> None:
-    """A diagonal of one wire under one condition or none is a block where no rotations are read of what reads a wire."""
+    """A diagonal of a wire under one condition or none is a block where rotations are read of no wire that is read."""
     builder = CircuitBuilder(2).gate("h", [0]).gate("rz", [0], 0.4, controls=[1][:conditions]).gate("h", [0])
     circuit = builder.diagonal([1j, np.exp(0.3j)], [0]).build()
     with thresholds.instead(selectors=0, clustered_percent=0):
