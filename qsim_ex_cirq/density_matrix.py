@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from qsim_ex.errors import OptionError
-from qsim_ex.frameworks import shown, with_options
+from qsim_ex.frameworks import later, shown, with_options
 from qsim_ex.options import EngineKeywords, Options
 from qsim_ex_cirq.density_states import QsimExDensityMatrixState, matrix_of
 from qsim_ex_cirq.resolvers import one_sweep, together_or_each
@@ -23,6 +23,8 @@ from qsim_ex_cirq.variables import point_by_point
 
 if TYPE_CHECKING:
     import pandas as pd
+else:
+    pd = later("pandas")
 
 
 class QsimExDensityMatrixTrialResult(cirq.DensityMatrixTrialResult):

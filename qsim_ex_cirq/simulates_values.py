@@ -22,7 +22,7 @@ from qsim_ex_cirq.wires import in_words, levels_of, say_in_qids
 if TYPE_CHECKING:
     from qsim_ex_cirq import gradients, moment_steps
 else:
-    gradients = later("qsim_ex_cirq.gradients")
+    gradients, moment_steps = later("qsim_ex_cirq.gradients"), later("qsim_ex_cirq.moment_steps")
 
 
 class SimulatesValues(cirq.SimulatesAmplitudes, cirq.SimulatesExpectationValues):

@@ -13,7 +13,7 @@ import numpy as np
 import qsim_ex
 from qsim_ex import frameworks
 from qsim_ex.errors import CircuitError, MeasurementError, NotSupported, OptionError, OutOfMemory, unknown_option
-from qsim_ex.frameworks import BY_DTYPE, check, shown, with_options
+from qsim_ex.frameworks import BY_DTYPE, check, later, shown, with_options
 from qsim_ex.options import USUAL, EngineKeywords, Options
 from qsim_ex_cirq.errors import OnlyActs
 from qsim_ex_cirq.resolvers import chunks, one_sweep, resolvers_of
@@ -29,6 +29,8 @@ from qsim_ex_cirq.wires import in_words, levels_of, say_in_qids
 
 if TYPE_CHECKING:
     import pandas as pd
+else:
+    pd = later("pandas")
 
 _OWN = ("dtype", "noise", "seed", "split_untangled_states", "trajectories")
 ENGINE = tuple(field.name for field in fields(Options) if field.name not in ("precision", "seed"))

@@ -140,7 +140,7 @@ def _amplitudes(point: str, swept: bool) -> dict[str, Decision]:
 def _explained(**given: Any) -> list[int]:
     """The qubits and the steps of the plan that is explained."""
     told = QsimExSimulator(device="cpu").explain(**given)
-    return [int(re.search(r"(?:on|of) (\d+) wires", told)[1]), int("sweep   tile" in told)]
+    return [int(re.search(r"(?:on|of) (\d+) wires?", told)[1]), int("sweep   tile" in told)]
 
 
 ONE, MANY = {"param_resolver": OFF}, {"params": [OFF]}

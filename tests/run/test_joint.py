@@ -209,7 +209,7 @@ def test_a_chain_of_teleportations_takes_three_wires(pairs_first: bool) -> None:
     """A state that is teleported over 61 wires arrives, and the outcomes on the way are even and independent."""
     circuit = teleportations(61, pairs_first=pairs_first).measure(range(61), range(61)).build()
     result = SEPARATE.run(circuit, shots=4000, seed=5)
-    assert "3 are simulated, on which others take turns" in result.facts["separation"]
+    assert "simulated: 3, on which others take turns" in result.facts["separation"]
     assert result.peak_bytes <= (16 << 3) * 4000
     bits = result.bits()
     assert abs(bits[:, 60].mean() - np.sin(0.55) ** 2) < 5 * np.sqrt(0.2 / 4000)
@@ -230,7 +230,7 @@ def test_a_short_chain_has_the_shots_of_all_wires_together() -> None:
     """Eleven wires on three give the shots of eleven."""
     circuit = teleportations(11, pairs_first=True).measure(range(11), range(11)).build()
     one, other = (simulator.run(circuit, shots=500, seed=9) for simulator in (SEPARATE, TOGETHER))
-    assert "3 are simulated" in one.facts["separation"]
+    assert "simulated: 3" in one.facts["separation"]
     assert np.array_equal(one.bits(), other.bits())
 
 
@@ -245,7 +245,7 @@ def test_wires_are_reused_after_a_measurement() -> None:
         builder.measure([39], [40 * turn + 39]).gate("h", [39])
     circuit = builder.build()
     result = SEPARATE.run(circuit, shots=200, seed=2)
-    assert "2 are simulated, on which others take turns" in result.facts["separation"]
+    assert "simulated: 2, on which others take turns" in result.facts["separation"]
     assert result.peak_bytes <= (16 << 2) * 200
 
 
