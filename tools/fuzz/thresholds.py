@@ -140,6 +140,7 @@ DRAWN: Mapping[str, tuple[int, ...]] = {
     "window_copies": (1, 2),
     "rehearsed_slices": (1, 4),
     "rehearsed_windows": (1, 2),
+    "told_windows": (1, 4),
     "queued_work": (0, 100),
     "first_bytes": (9, 30),
     "reached_at_once": (16, 48),
@@ -216,8 +217,8 @@ _SELDOM_MET = (
     "worth_percent", "few_percent", "whole_percent", "settled_microseconds", "clustered_microseconds",
     # of ranks, copies and files
     "group_bytes", "rank_piece_bytes", "direct_bytes", "summed_bytes", "slice_message_bytes", "mapped_bytes",
-    "pieces_of_a_part", "reached_at_once", "reached_runs", "rehearsed_slices", "rehearsed_windows", "plan_parts",
-    "written_parts", "written_bytes",
+    "pieces_of_a_part", "reached_at_once", "reached_runs", "rehearsed_slices", "rehearsed_windows", "told_windows",
+    "plan_parts", "written_parts", "written_bytes",
     # of questions, and of the CPU
     "density_by_strings", "batched_string_wires", "marginal_group", "sum_masks", "z_parts",
     "slice_microseconds", "chunk_work", "halved_qubits", "resolved_points",

@@ -25,7 +25,8 @@ class OfPlacing(Table):
     window_piece: the bytes of one copy of a migration: 1.2 ms on a link of 55 GB/s, so that starting it takes little.
     window_bytes, window_copies: the most bytes, and copies, that are queued in one direction.
     rehearsed_slices: the most slices of a state that is rehearsed: with more, the table of places would take longer
-        than planning. rehearsed_windows: the most windows, each of which takes up to half a millisecond a pass.
+        than planning. rehearsed_windows: the most windows, each of which takes up to a millisecond a pass.
+    told_windows: the windows of which a user is told, since they take far longer than the work on them.
     queued_work: the most work that is queued on a device before the host waits.
     first_bytes: the bytes of a value, with its size, that ranks gather by one message, which takes 20 to 50 µs.
     reached_at_once: the bytes of another process's memory that are swapped at a time, a multiple of 16: on two cores
@@ -54,6 +55,7 @@ class OfPlacing(Table):
     window_copies: int = 256
     rehearsed_slices: int = 1 << 16
     rehearsed_windows: int = 1 << 8
+    told_windows: int = 1 << 10
     queued_work: int = 1 << 37
     first_bytes: int = 1024
     reached_at_once: int = 1 << 19

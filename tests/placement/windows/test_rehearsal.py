@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from support.held import Hold
 
 from benchmarks.engine import circuit_of
 from benchmarks.families import FAMILIES
@@ -49,9 +50,10 @@ def test_what_is_not_rehearsed() -> None:
         assert (rehearse(plan, np.complex64, 2, "whole") is not None) is few
 
 
-def test_very_many_windows_are_told_of() -> None:
+def test_very_many_windows_are_told_of(hold: Hold) -> None:
     """A state in so many windows that they take far longer than the work on them gives a warning with the way out."""
-    circuit = circuit_of(FAMILIES["qft"].build(11, 0), 11)
-    with pytest.warns(RuntimeWarning, match="11 wires has 1,024 windows of 1 wire,.*pass a larger device_wires"):
+    hold(told_windows=64)
+    circuit = circuit_of(FAMILIES["qft"].build(7, 0), 7)
+    with pytest.warns(RuntimeWarning, match="7 wires has 64 windows of 1 wire,.*pass a larger device_wires"):
         Simulator(device="cpu", device_wires=1).state(circuit).close()
     Simulator(device="cpu", device_wires=2).state(circuit).close()

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from qsim_ex import thresholds
 from qsim_ex.devices.base import Buffer
 from qsim_ex.display.amounts import plural
 from qsim_ex.errors import StateError
@@ -29,9 +30,6 @@ Tick = Callable[[], None]
 PART = 1 << 32
 """The bytes that are brought to a window between two ticks."""
 
-MANY = 10
-"""The migration bits from which on a user is told that windows take far longer than the work on them."""
-
 
 class Slots:
     """The slots of a migrated state, its slices in their places, and the copies between them.
@@ -42,8 +40,9 @@ class Slots:
 
     def __init__(self, device: Any, room: MigratedMemory, memory: WindowMemory) -> None:
         self.device, self.room, self.kind = device, room, memory.kind
-        if room.num_wires - room.levels.local - room.levels.peers >= MANY:
-            _tell_of_many(room)
+        windows = 1 << room.num_wires - room.levels.local - room.levels.peers
+        if windows >= thresholds.now.told_windows:
+            _tell_of_many(windows, room)
         self.buffers: list[Buffer] = memory.slots
         num_slices = 1 << room.num_wires - room.slice
         self.places = SliceTable(num_slices, room.slots, room.rows, room.host, whole=room.scenario == "whole")
@@ -259,13 +258,11 @@ class Slots:
         self.places.renumbered(old, new)
 
 
-def _tell_of_many(room: MigratedMemory) -> None:
-    """Warn of very many windows, and say what to do."""
-    local = room.levels.local
-    windows = f"{1 << room.num_wires - local - room.levels.peers:,} windows of {plural(local, 'wire')}"
+def _tell_of_many(windows: int, room: MigratedMemory) -> None:
+    """Warn of very many windows, which take far longer than the work on them, and say what to do."""
     warnings.warn(
-        f"the state of {room.num_wires} wires has {windows}, each of which takes up to a millisecond in each pass over "
-        "the state; pass a larger device_wires, or leave it out.",
+        f"the state of {room.num_wires} wires has {windows:,} windows of {plural(room.levels.local, 'wire')}, each of "
+        "which takes up to a millisecond in each pass over the state; pass a larger device_wires, or leave it out.",
         RuntimeWarning,
         stacklevel=3,
     )

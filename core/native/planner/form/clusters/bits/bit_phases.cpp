@@ -135,8 +135,9 @@ BitPhases BitPhases::written_as(Diagram where, double more) const {
     return out;
 }
 
-// Whether a phase is of a bit and another function, of another bit and so on, up to so many that it is more products than
-// may be: each bit doubles them as long as its part of the angle, which doubles, too, is no sign.
+// Whether a function is a sum of so many single bits, and maybe of something else, that its phase is more products than may
+// be: of k bits at least 2^k - 1, since products of j bits have 2^(j-1) times the angle, up to the first j for which that is
+// a sign.
 bool BitPhases::is_long_parity(Diagram where, double angle) const {
     for (Int products = 1; products - 1 <= thresholds.phase_products; products *= 2, angle *= 2) {
         if (where.is_zero() || where.is_one() || is_sign(angle)) return false;
