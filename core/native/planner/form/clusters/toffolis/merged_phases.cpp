@@ -20,7 +20,7 @@ Pieces with_merged_phases(const Pieces& given) {
         bool turns = false;
         each(piece.wires, [&](int wire) {
             std::size_t& frame = frames[static_cast<std::size_t>(wire)];
-            if (!piece.joins() || !is_identity(piece.turn_of(wire))) frame = 2 * k + 1, turns = true;
+            if (!piece.joins() || !is_nothing(piece.turn_of(wire))) frame = 2 * k + 1, turns = true;
             key.push_back(frame);
             if (!piece.joins()) frame = 2 * k + 2;
         });

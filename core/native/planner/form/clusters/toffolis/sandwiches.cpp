@@ -148,7 +148,7 @@ class Sandwiches {
     bool are_alike(std::size_t one, std::size_t other, int wire, bool have_passed) const {
         const auto& line = on_wire_[static_cast<std::size_t>(wire)];
         const auto passes = [&](Index piece) {
-            return given_.all[piece].joins() && is_identity(given_.all[piece].turn_of(wire));
+            return given_.all[piece].joins() && is_nothing(given_.all[piece].turn_of(wire));
         };
         const auto [first, last] = std::minmax(one, other);
         return (one + 1 == other && !have_passed) ||
@@ -192,7 +192,7 @@ class Sandwiches {
         each(next.wires, [&](int wire) {
             const std::size_t at = place(number, wire);
             if (own.core.wires >> wire & 1)
-                may = may && own.on_wire[static_cast<std::size_t>(wire)][1] == at && is_identity(next.turn_of(wire));
+                may = may && own.on_wire[static_cast<std::size_t>(wire)][1] == at && is_nothing(next.turn_of(wire));
             else may = may && (!at || on_wire_[static_cast<std::size_t>(wire)][at - 1] < own.of[0]);
         });
         return may;
@@ -247,7 +247,7 @@ class Sandwiches {
             const Piece& again = given_.all[line[end]];
             bool is_next = true;
             each(own.core.wires, [&](int wire) {
-                const bool may = !(more.passed[1] >> wire & 1) || is_identity(again.turn_of(wire));
+                const bool may = !(more.passed[1] >> wire & 1) || is_nothing(again.turn_of(wire));
                 is_next = is_next && may && place(line[end], wire) == more.on_wire[static_cast<std::size_t>(wire)][1]++;
             });
             more.core.pieces.push_back(again), more.of.push_back(line[end]);

@@ -4,9 +4,10 @@
 #include "planner/form/clusters/toffolis/sandwiches.hpp"
 
 #include "planner/form/clusters/naive_phases.test.hpp"
+#include "planner/form/clusters/toffolis/merged_phases.hpp"
 
 using namespace qx::form;
-using naive::Drawn, naive::drawn_turn, naive::rewritten, naive::Rewritten;
+using naive::applied, naive::distance, naive::Drawn, naive::drawn_turn, naive::rewritten, naive::Rewritten, naive::State;
 
 namespace {
 
@@ -169,4 +170,18 @@ TEST_CASE("a condition is undone where the piece that it shares with the next on
         whole += !is_other;
     }
     CHECK(whole > 50);
+}
+
+TEST_CASE("turns as small as rounding are not lost between phases of the same wires") {
+    Drawn drawn(3, wires);
+    Pieces given(wires, false);
+    for (int k = 0; k < 100; ++k) {
+        const double angle = drawn.angle();
+        put(given, 0b11, 0b11, angle);
+        turn(given, 0, {1, {0, -4.5e-13}, {0, -4.5e-13}, 1});
+        put(given, 0b11, 0b11, -angle);
+    }
+    const State first = drawn.state(), before = applied(given, first);
+    Pieces made = with_merged_phases(given);
+    CHECK(distance(applied(made, first), before) < 1e-13);
 }
