@@ -64,7 +64,6 @@ def draw_bases(random: Random) -> Case:
         {
             "clustered_percent": 0,
             "block_pieces": random.choice([4, 40]),
-            "pieces_of_phase": random.choice([4, 40]),
             "selected_turns": random.choice([2, 8]),
         }
         if random.random() < 0.7

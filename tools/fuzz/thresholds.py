@@ -45,7 +45,6 @@ DRAWN: Mapping[str, tuple[int, ...]] = {
     "sparse_pieces": (0, 2, 6),
     "sparse_entries": (0, 20, 256),
     "pieces_of_three": (2, 5),
-    "pieces_of_phase": (2, 12),
     "selected_turns": (2, 4),
     "phase_pairs": (0, 1),
     "pieces_ahead": (1, 10),

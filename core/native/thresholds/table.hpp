@@ -71,7 +71,7 @@ class Threshold {
     row(written_bytes) row(slice_microseconds) row(past_caches) row(scale_left) row(unmixed_tile) row(code_kilobytes) row(code_bits) row(turned_bits) row(layer_strings) row(layers_asked) \
     row(layers_looked_at) row(items_moved) row(selectors) row(rotations_ahead) \
     row(rotations_looked_at) row(change_microseconds) row(clustered_percent) \
-    row(clustered_entries) row(looks) row(looks_parts) row(left_percent) row(block_pieces) row(sparse_pieces) row(sparse_entries) row(pieces_of_three) row(pieces_of_phase) \
+    row(clustered_entries) row(looks) row(looks_parts) row(left_percent) row(block_pieces) row(sparse_pieces) row(sparse_entries) row(pieces_of_three) \
     row(selected_turns) row(phase_pairs) row(pieces_ahead) row(pieces_behind) row(many_pieces) row(evaluated_entries) row(again_entries) \
     row(first_entries) row(piece_entries) row(look_entries) row(short_pieces) row(act_entries) row(all_entries) row(part_entries) \
     row(conditions_of_turns) row(written_products) row(phase_products)

@@ -101,11 +101,9 @@ class Native(Table):
     looks: how often clusters are looked for, in turns from either end of a circuit. looks_parts: the parts of what a
         first run allows, of which looks may have taken one so that another follows.
     left_percent: how many percent of the pieces that were read a look may leave so that another one follows.
-    block_pieces: the fewest gates on two wires, as a transpiler writes them, of a matrix on four wires; of one without
-        zeros those one behind the other on three wires count at most as pieces_of_three, since fewer are no dearer as
-        matrices on three. sparse_pieces: of one of sparse_entries at most that are not zero.
+    block_pieces: the fewest gates on two wires, as a transpiler writes them, of a matrix on four wires.
+        sparse_pieces: of one of sparse_entries at most that are not zero.
     pieces_of_three: of one on three wires; fewer are no dearer one by one.
-        pieces_of_phase: of a cluster that is looked at as one phase under many controls.
     selected_turns: the fewest turns of a wire between gates that read others, so that these select its matrix.
     phase_pairs: the most CZ for each parity that stay as they are; more phases side by side are those of parities, of
         which a table reads ten, too.
@@ -179,7 +177,6 @@ class Native(Table):
     sparse_pieces: int = 24
     sparse_entries: int = 40
     pieces_of_three: int = 12
-    pieces_of_phase: int = 40
     selected_turns: int = 8
     phase_pairs: int = 2
     pieces_ahead: int = 2000

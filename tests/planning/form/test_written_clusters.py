@@ -133,14 +133,14 @@ def test_turns_under_a_control_come_back(basis: tuple[str, ...], level: int) -> 
 
 
 def test_a_form_of_too_many_rotations_has_clusters() -> None:
-    """Where a form is given up since it is dense, many gates on the same three wires are clusters, and nothing else."""
+    """Where a form is given up since it is dense, many gates on the same three wires are clusters, and no dearer."""
     rng = np.random.default_rng(5)
     on = [tuple(rng.permutation(6)[:3].tolist()) for _ in range(12)]
     circuit = transpiled([Gate("unitary", wires, matrix=haar(rng, 3)) for wires in on], 6, BASES[1], 1)
     written = written_out(circuit, manner=Manner.CLUSTERS)
     assert written
     assert written.manner is Manner.CLUSTERS
-    assert wires_of(written)[3] == len(on)
+    assert sum(number << wires for wires, number in wires_of(written).items()) <= len(on) << 3
     assert written.again(Manner.LOCAL, WritingLimits(200)) is None
 
 

@@ -91,5 +91,5 @@ def test_drawn_matrices_that_wires_select_do_what_they_did(
             a, b = rng.permutation(selectors)[:2].tolist()
             own.insert(int(rng.integers(len(own))), Gate("cz", (a, b)) if seed % 2 else Gate("cx", (a, b)))
         gates += own
-    with thresholds.instead(clustered_percent=0, selected_turns=2 + seeds[0] % 7, pieces_of_phase=4):
+    with thresholds.instead(clustered_percent=0, selected_turns=2 + seeds[0] % 7):
         clusters(transpiled(gates, 5, basis, level))

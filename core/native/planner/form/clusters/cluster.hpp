@@ -12,7 +12,6 @@ struct Cluster {
     Mask wires = 0;
     std::vector<Piece> pieces{};
     bool is_rest = false;  // whether a beginning was put before
-    bool is_looked_at = false;  // whether one phase of many pieces was looked for from the first one on
 };
 
 // What the beginning of a cluster is, on wires in the order in which they come.

@@ -12,7 +12,6 @@
 #include "planner/form/clusters/bits/evaluated.hpp"
 #include "planner/form/clusters/blocks/block.hpp"
 #include "planner/form/clusters/blocks/controlled.hpp"
-#include "planner/form/clusters/blocks/one_phase.hpp"
 #include "planner/form/clusters/blocks/selected.hpp"
 #include "planner/form/clusters/controlled_turns.hpp"
 #include "planner/form/clusters/order/piece_order.hpp"
@@ -54,7 +53,6 @@ constexpr std::size_t work_at_first = 100'000, work_for_found = 10'000;
 constexpr std::size_t work_in_windows = 100;
 constexpr std::size_t read_of_each = 4;      // pieces of those that were read, for each one that is left for bits
 constexpr std::size_t work_around = 200;     // entries around phases, for each piece that was read
-constexpr std::size_t vain_at_first = 150'000, work_in_vain = 30;  // entries for one phase, for each piece that was read
 constexpr double much = 4;                   // gain of phases that are worth more work
 constexpr double on_bits = 2;                // as much may be taken for nothing there as gates are rounded by
 constexpr std::size_t patience = 24;         // clusters without phases before others are looked at less closely
@@ -92,8 +90,7 @@ bool Clusters::advance() {
     }
     const std::size_t all = pass_ ? given_.all.size() : form_.read_in_order.size();
     for (Int left = pass_ ? Int{64} : Int{thresholds.instructions_at_once}; left > 0 && next_ < all; --left, ++next_)
-        if (pass_ && given_.all[next_].wires) add(std::move(given_.all[next_]));
-        else if (pass_) continue;  // part of one phase
+        if (pass_) add(std::move(given_.all[next_]));
         else read(form_.read_in_order[next_], static_cast<Index>(next_));
     if (next_ < all) return true;
     if (pass_) end_pass();
@@ -108,10 +105,8 @@ bool Clusters::advance() {
     }
     if (pass_ == passes.size()) return false;
     if (passes[pass_].least < many && !worthwhile()) pass_ = std::max(pass_, passes.size() - 2);
-    if (++pass_ == passes.size() - 1) {
+    if (++pass_ == passes.size() - 1)
         made_ = with_selected(without_controls(std::move(made_), looks_.on_zeros(), paired_), paired_);
-        made_ = without_repeated(std::move(made_), work_at_first + work_around * read_, work_, parts_);
-    }
     if (pass_ == passes.size()) {
         if (looks_.end(made_, read_, !took_more_than(thresholds.looks_parts))) pass_ = 1;
         else made_ = looks_.result();
@@ -204,7 +199,6 @@ void Clusters::add(Piece piece) {
     }
     const auto meets = [&](const Cluster& one) { return (one.wires & piece.wires) != 0; };
     const Pass& pass = passes[pass_ - 1];
-    const Mask piece_wires = piece.wires;
     for (;;) {
         Mask wires = piece.wires;
         std::size_t number = 1;
@@ -230,35 +224,9 @@ void Clusters::add(Piece piece) {
             }
         into.wires = wires;
         into.pieces.push_back(behind_turns(std::move(piece)));
-        const bool looks = !is_rest_ && !into.is_looked_at && pass_ == on_many_wires && may_be_phase(into);
         std::erase_if(open_, [](const Cluster& one) { return !one.wires; });
-        if (looks) look_for_phase(piece_wires);
         return;
     }
-}
-
-// Looks whether the cluster on some wires, with pieces that come next, begins with one phase; puts it if so.
-void Clusters::look_for_phase(Mask wires) {
-    const auto at = std::find_if(open_.begin(), open_.end(), [&](const Cluster& one) { return one.wires & wires; });
-    at->is_looked_at = true;
-    Mask closed = 0;  // wires with pieces, or turns, that the cluster has not
-    for (const Cluster& one : open_) closed |= one.wires & ~at->wires;
-    for (std::size_t wire = 0; wire < turns_.size(); ++wire)
-        if (!is_identity(turns_[wire])) closed |= unit(static_cast<int>(wire));
-    LongCluster whole(*at, given_.all, next_ + 1, closed);
-    std::size_t work = 0;
-    if (vain_ + whole.least_work() > vain_at_first + work_in_vain * read_) return;
-    const Beginning found = find_phase(whole.of, work);
-    vain_ += work - std::min(work, work_for_found * found.pieces);
-    if (!found.pieces) return;
-    const std::size_t own = at->pieces.size();
-    open_.erase(at);
-    put_phases(whole.of, found, made_);
-    failed_ = 0, parts_ += found.pieces;
-    for (std::size_t k = own; k < found.pieces; ++k) given_.all[whole.taken[k - own]].wires = 0;
-    is_rest_ = true;
-    for (std::size_t k = found.pieces; k < own; ++k) add(std::move(whole.of.pieces[k]));
-    is_rest_ = false;
 }
 
 // Returns the cluster of most pieces that is on some wires, of those that are not only on the wires ahead if there are such.

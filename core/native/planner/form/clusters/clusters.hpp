@@ -35,7 +35,6 @@ class Clusters {
     void add(Piece piece);
     void finish(Mask wires);
     void cut(std::size_t cluster, Mask ahead = 0);
-    void look_for_phase(Mask wires);
     std::size_t longest_of(Mask wires, Mask ahead) const;
     void put(Piece piece);
     Piece behind_turns(Piece piece);
@@ -55,7 +54,6 @@ class Clusters {
     // Entries that were looked at; clusters without phases in a row; pieces that have become phases.
     std::size_t work_ = 0, failed_ = 0, parts_ = 0;
     std::size_t begun_ = 0, parts_begun_ = 0;  // both when this pass began
-    std::size_t vain_ = 0;  // entries that were looked at for one phase of many pieces, where none was found
     std::size_t paired_ = 0;  // pieces that have become matrices of pairs
 };
 

@@ -10,9 +10,7 @@
 #include <optional>
 #include <utility>
 
-#include "planner/form/clusters/blocks/conditional.hpp"
 #include "planner/form/clusters/blocks/conserved.hpp"
-#include "planner/form/clusters/blocks/halves.hpp"
 
 namespace qx::form {
 
@@ -116,14 +114,12 @@ void make_symmetric(Controlled& of, Matrix2& behind) {
     if (std::abs(rest + of.matrix[6]) < std::abs(rest - of.matrix[6])) around({1, 0, 0, -1});
 }
 
-// What the beginning of a cluster is, and how many pieces fewer that takes as long as: phases, turns of one wire under
-// conditions, or a matrix under a control.
+// What the beginning of a cluster is, and how many pieces fewer that takes as long as: phases, or a matrix under a control.
 struct Found {
     std::size_t pieces = 0;
     double gain = 0;
     Cluster beginning{};
     Beginning phases{};
-    std::optional<Conditional> conditional{};
     Controlled controlled{};
     Turns around{};
 
@@ -150,19 +146,12 @@ struct Found {
         int mixed = 0;
         for (int wire = 0; wire < wires; ++wire) mixed += made.rank(wire) > 2;
         work += made.size();
-        if (mixed == wires) return false;
+        if (mixed == 1 || mixed == wires) return false;
         if (!mixed) {
             Beginning all = find_whole(of, work);
             const double now = static_cast<double>(number) - static_cast<double>(all.phases.joint.size());
             if (!all.pieces || now <= gain) return false;
             take(of, now), phases = std::move(all);
-            return true;
-        }
-        if (mixed == 1) {
-            std::optional<Conditional> own = form::conditional(made);
-            const double now = own ? static_cast<double>(number) - fewer - static_cast<double>(own->size()) : 0;
-            if (now <= gain) return false;
-            take(of, now), conditional = std::move(own);
             return true;
         }
         Matrix matrix = made.dense();
@@ -251,7 +240,6 @@ std::size_t put_controlled(const Cluster& of, Pieces& to, std::size_t& work) {
     }
     for (std::size_t k = 0; k < begin; ++k) to.put(of.pieces[k], false);
     if (best.phases.pieces) put_phases(best.beginning, best.phases, to);
-    else if (best.conditional) put_conditional(*best.conditional, best.beginning, to);
     else if (best.pieces) put(std::move(best), to);
     return end;
 }

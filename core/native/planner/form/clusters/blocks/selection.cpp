@@ -8,7 +8,6 @@
 #include <utility>
 
 #include "planner/form/clusters/blocks/conserved.hpp"
-#include "planner/form/clusters/blocks/controlled.hpp"
 
 namespace qx::form {
 

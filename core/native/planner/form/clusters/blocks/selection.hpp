@@ -3,7 +3,7 @@
 
 #include <optional>
 
-#include "planner/form/clusters/blocks/halves.hpp"
+#include "planner/form/clusters/blocks/controlled.hpp"
 
 namespace qx::form {
 

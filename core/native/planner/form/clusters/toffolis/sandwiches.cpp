@@ -30,7 +30,7 @@ struct Sandwich {
 
 class Sandwiches {
   public:
-    Sandwiches(Pieces& given, std::size_t within, std::size_t& work)
+    Sandwiches(const Pieces& given, std::size_t within, std::size_t& work)
         : given_(given), on_wire_(given.carried().size()), taken_(given.all.size(), no), nothing_(given.nothing),
           within_(within), work_(work) {
         for (Index k = 0; k < given.all.size(); ++k)
@@ -45,21 +45,9 @@ class Sandwiches {
             Sandwich own = around(k);
             bool any = false;
             while (grow(own) || grow_with_next(own)) any = true;
-            bool closed = false;
-            each(own.core.wires, [&](int wire) { closed = closed || close(own, wire); });
-            any = any || closed;
             failed = any ? 0 : failed + 1;
             if (!any) continue;
             out += taken(std::move(own));
-        }
-        return out;
-    }
-    // The same of phases that come again behind what is around them.
-    std::size_t run_repeated() {
-        std::size_t out = 0;
-        for (Index k = 0; k < given_.all.size() && work_ < within_ + for_found * out; ++k) {
-            if (!is_center(k)) continue;
-            if (Sandwich own = around(k); repeat(own)) out += taken(std::move(own));
         }
         return out;
     }
@@ -233,73 +221,6 @@ class Sandwiches {
         if (layers) own = std::move(more);
         return layers > 0;
     }
-    // Two reflections, each under conditions of its own, one behind the other twice are a turn under the conditions of both,
-    // by twice the angle between them: so what stands before and behind a phase may be followed by that phase again.
-    bool repeat(Sandwich& own) {
-        if (own.of.size() > 1) return false;
-        bool done = false;
-        each(own.core.wires, [&](int along) {
-            Sandwich more = own;
-            if (done || !widen(more, along)) return;
-            const auto& line = on_wire_[static_cast<std::size_t>(along)];
-            const std::size_t end = more.on_wire[static_cast<std::size_t>(along)][1];
-            if (end == line.size() || !is_center(line[end]) || given_.all[line[end]].wires != own.core.wires) return;
-            const Piece& again = given_.all[line[end]];
-            bool is_next = true;
-            each(own.core.wires, [&](int wire) {
-                const bool may = !(more.passed[1] >> wire & 1) || is_nothing(again.turn_of(wire));
-                is_next = is_next && may && place(line[end], wire) == more.on_wire[static_cast<std::size_t>(wire)][1]++;
-            });
-            more.core.pieces.push_back(again), more.of.push_back(line[end]);
-            if (is_next && take(more)) own = std::move(more), done = true;
-        });
-        return done;
-    }
-    // Two conditions that are computed on one wire, one behind the other, share what both begin and end with, which a
-    // transpiler leaves out: of a relative-phase Toffoli that undoes the first one its last piece is missing. So the piece
-    // before two layers may act once more behind them, and is undone before that.
-    bool close(Sandwich& own, int along) {
-        Sandwich more = own;
-        if (widen(more, along, of_toffoli - 1) != of_toffoli - 1) return false;
-        const std::size_t begin = more.on_wire[static_cast<std::size_t>(along)][0];
-        if (!begin) return false;
-        const auto behind = more.of.end() - 3;  // in the first layer, where the piece is once more
-        const Index number = on_wire_[static_cast<std::size_t>(along)][begin - 1], again = *behind, last = more.of.back();
-        Piece piece = given_.all[number];
-        if (taken_[number] != no || !piece.joins() || piece.wires != given_.all[again].wires) return false;
-        more.core.pieces.insert(more.core.pieces.begin(), piece);
-        std::vector<std::pair<Matrix2*, Matrix2>> turns;  // before what comes next on each wire
-        std::size_t place_of = 0;
-        each(piece.wires, [&](int wire) {
-            const auto& own_line = on_wire_[static_cast<std::size_t>(wire)];
-            const auto [from, to] = more.on_wire[static_cast<std::size_t>(wire)];
-            const std::size_t at = place(again, wire);
-            const bool is_next = to == at + 1 || (to == at + 2 && own_line[at + 1] == last);
-            Matrix2* const next = to == own_line.size() ? &given_.carried(wire) : turn_of(own_line[to], wire);
-            const bool passes = ((more.passed[0] | more.passed[1]) >> wire & 1) != 0;  // others, as its turn may not
-            if (!is_next || !next || passes || place(number, wire) + 1 != from) return;
-            turns.emplace_back(next, given_.all[own_line[from]].turn_of(wire));
-            piece.before[place_of++] = adjoint(turns.back().second);
-        });
-        if (turns.size() < piece.before.size()) return false;
-        piece.angle = -piece.angle;
-        more.core.pieces.push_back(piece);
-        more.of.erase(behind), more.of.push_back(number);
-        if (!take(more)) return false;
-        piece.angle = -piece.angle, piece.parts = given_.all[again].parts;
-        piece.before.assign(piece.before.size(), identity2);
-        given_.all[again] = std::move(piece);
-        for (const auto& [next, before] : turns) *next = *next * before;
-        more.passed[1] |= given_.all[again].wires;
-        own = std::move(more);
-        return true;
-    }
-    // The turn before a piece that is where it was, and has turns.
-    Matrix2* turn_of(Index number, int wire) {
-        Piece& piece = given_.all[number];
-        if (taken_[number] != no || !piece.has_turns()) return nullptr;
-        return &piece.before[static_cast<std::size_t>(count(piece.wires & below(wire)))];
-    }
     // Makes phases of all of a sandwich, if they are fewer.
     bool take(Sandwich& own) {
         const Beginning all = find_whole(own.core, work_);
@@ -315,7 +236,7 @@ class Sandwiches {
         return true;
     }
 
-    Pieces& given_;
+    const Pieces& given_;
     std::vector<std::vector<Index>> on_wire_;
     std::vector<Index> taken_;  // by the sandwich around which phase
     std::vector<std::pair<Index, Cluster>> found_;
@@ -339,13 +260,6 @@ Pieces without_computing(Pieces given, std::size_t within, std::size_t& work, st
         given = sandwiches.result();
     }
     return given;
-}
-
-Pieces without_repeated(Pieces given, std::size_t within, std::size_t& work, std::size_t& found) {
-    Sandwiches sandwiches(given, work + within, work);
-    const std::size_t now = sandwiches.run_repeated();
-    found += now;
-    return now ? sandwiches.result() : given;
 }
 
 }  // namespace qx::form

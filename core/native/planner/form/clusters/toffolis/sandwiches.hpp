@@ -11,7 +11,4 @@ namespace qx::form {
 // phases is added.
 Pieces without_computing(Pieces given, std::size_t within, std::size_t& work, std::size_t& found);
 
-// The same of two reflections under conditions that come twice, one behind the other.
-Pieces without_repeated(Pieces given, std::size_t within, std::size_t& work, std::size_t& found);
-
 }  // namespace qx::form

@@ -112,66 +112,6 @@ TEST_CASE("a sign of three wires, one of which two others flip, is two signs") {
     CHECK(on == std::vector<Mask>{0b00111, 0b11011});
 }
 
-TEST_CASE("two reflections under conditions, twice one behind the other, are a turn under the conditions of both") {
-    for (unsigned seed = 0; seed < 100; ++seed) {
-        Drawn drawn(seed, wires);
-        Pieces given(wires, false);
-        const Matrix2 axis = drawn_turn(drawn);
-        const Mask values = drawn.below(64);
-        const auto reflect = [&](Mask conditions, const Matrix2& about) {
-            turn(given, 2, about);
-            put(given, unit(2) | conditions, values, half);
-            turn(given, 2, adjoint(about));
-        };
-        turn(given, 2, drawn_turn(drawn));
-        const std::uint64_t between = drawn.below(8);  // a phase stands there, which may pass one of them
-        for (std::uint64_t k = 0; k < 4; ++k) {
-            if (k % 2) reflect(0b011000, axis);
-            else reflect(0b000011, identity2);
-            if (k == between) put(given, 0b100100, ~Mask{0}, 0.3);
-        }
-        for (int wire = 0; wire < wires; ++wire) turn(given, wire, drawn_turn(drawn));
-        const Rewritten found = rewritten(drawn, given, without_repeated);
-        if (between < 4) continue;
-        REQUIRE(found.made.all.size() == 2);  // a phase of the conditions, too
-        CHECK((found.made.all[0].wires | found.made.all[1].wires) == 0b011111);
-    }
-}
-
-TEST_CASE("a condition is undone where the piece that it shares with the next one is left out") {
-    const double c = std::cos(half / 8), sine = std::sin(half / 8);
-    std::size_t whole = 0;
-    for (unsigned seed = 0; seed < 100; ++seed) {
-        Drawn drawn(seed, wires);
-        Pieces given(wires, false);
-        const Matrix2 other = drawn_turn(drawn), right{c, -sine, sine, c};
-        const bool is_other = drawn.below(4) == 0;  // what is computed is no condition then, and nothing is found
-        const Matrix2 a = is_other ? other : right;
-        const auto flip = [&](Mask of, const Matrix2& before) {
-            turn(given, 0, before);
-            put(given, 1 | of, ~Mask{0}, half);
-        };
-        const auto phase = [&] {
-            turn(given, 0, adjoint(a));
-            put(given, 0b1101, ~Mask{0}, half);
-        };
-        turn(given, 0, drawn_turn(drawn));
-        for (const Mask of : {Mask{0b010000}, Mask{0b100000}}) {
-            if (of == 0b010000) flip(2, a);
-            flip(of, a), flip(2, adjoint(a));
-            phase();
-            flip(2, a), flip(of, a);
-            if (of == 0b100000) flip(2, adjoint(a));
-            else turn(given, 0, adjoint(a));
-        }
-        for (int wire = 0; wire < wires; ++wire) turn(given, wire, drawn_turn(drawn));
-        const Rewritten found = rewritten(drawn, given, without_computing);
-        if (!is_other) CHECK(found.made.all.size() == 2);  // the same phase twice is none
-        whole += !is_other;
-    }
-    CHECK(whole > 50);
-}
-
 TEST_CASE("turns as small as rounding are not lost between phases of the same wires") {
     Drawn drawn(3, wires);
     Pieces given(wires, false);
