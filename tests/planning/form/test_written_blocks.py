@@ -58,6 +58,14 @@ def test_matrices_of_which_a_transpiler_has_merged_the_ends_come_back(basis: tup
     assert max(found) < 50  # 44, and perhaps what rounding has made
 
 
+def test_matrices_on_the_same_four_wires_are_one() -> None:
+    """Three matrices one behind the other, of 94 CZ each as a transpiler writes them, have the zeros that all share."""
+    gates = entangled(6) + [Gate("unitary", wires, matrix=hop(0.2 + 0.1 * k)) for wires in CHAIN[:2] for k in range(3)]
+    found = filled(clusters(transpiled(gates, 6, BASES[0], 1)))
+    assert len(found) == 2
+    assert max(found) < 50
+
+
 @pytest.mark.parametrize("basis", BASES)
 def test_a_wire_that_chooses_what_becomes_of_three_others_is_read(basis: tuple[str, ...]) -> None:
     """A matrix on four wires does not mix the one that chooses between two of three, though turns are beside it."""

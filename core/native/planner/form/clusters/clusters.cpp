@@ -35,7 +35,7 @@ struct Pass {
     std::size_t work;
     double least;  // how many pieces have to make one
 
-    std::size_t most_pieces() const { return looks_for == blocks ? 256 : 64; }  // of a cluster
+    std::size_t most_pieces() const { return looks_for == blocks ? 512 : 64; }  // of a cluster
     bool looks_ahead() const { return looks_for == blocks && wires == 4; }  // where others than the longest are cut
 };
 constexpr double many = 2;  // passes in which fewer make one come last, where much was found
