@@ -32,7 +32,7 @@ from qiskit.circuit.library import GlobalPhaseGate
 from qsim_ex.frameworks import Expression
 from qsim_ex_provider.saves.kinds import SAVES
 from qsim_ex_provider.translation.place import Place
-from qsim_ex_provider.translation.translator import Translator
+from qsim_ex_provider.translation.translator import Saving, Translator
 
 WRITTEN_OUT = 100_000
 """The most instructions of a loop that is written out where its indices are known; a longer one stays a loop."""
@@ -83,11 +83,11 @@ def for_loop(operation: ForLoopOp, place: Place, to: Translator) -> Bodies:
     variable = to.variables.variable(parameter) if isinstance(parameter, expr.Var) else None
     ranged = indices if isinstance(indices, range) else None
     written = variable is None and parameter in body.parameters  # a body need not use it
-    saves = _saves(body)  # values of all rounds, under one label
+    saves = _saves(body, to.saving)  # values of all rounds, under one label
     if saves and variable is None:
         if written:
             variable = to.variables.variable(round_ := expr.Var.new("round", types.Uint(64)))
-            body, written = _by_round(body, parameter, round_, indices), False
+            body, written = _by_round(body, parameter, round_, indices, to.saving), False
         ranged = range(len(indices))
     if ranged is not None and not written and (saves or len(ranged) * len(body.data) > WRITTEN_OUT):
         yield from _counted(ranged, variable, body, place, to)
@@ -107,7 +107,9 @@ def for_loop(operation: ForLoopOp, place: Place, to: Translator) -> Bodies:
             to.loops.pop()
 
 
-def _by_round(body: QuantumCircuit, parameter: Parameter, number: expr.Var, indices: Iterable[int]) -> QuantumCircuit:
+def _by_round(
+    body: QuantumCircuit, parameter: Parameter, number: expr.Var, indices: Iterable[int], saving: Saving
+) -> QuantumCircuit:
     """Return the body of a loop with a switch over the round's number for each instruction that takes its parameter.
 
     An instruction that saves is in no switch, so that all rounds save by one.
@@ -117,8 +119,8 @@ def _by_round(body: QuantumCircuit, parameter: Parameter, number: expr.Var, indi
         operation = one.operation
         if not any(parameter in getattr(given, "parameters", ()) for given in operation.params):
             made.append(one)
-        elif isinstance(operation, ControlFlowOp) and any(map(_saves, operation.blocks)):
-            blocks = [_by_round(block, parameter, number, indices) for block in operation.blocks]
+        elif isinstance(operation, ControlFlowOp) and any(_saves(block, saving) for block in operation.blocks):
+            blocks = [_by_round(block, parameter, number, indices, saving) for block in operation.blocks]
             made.append(operation.replace_blocks(blocks), one.qubits, one.clbits)
         else:
             alone = made.copy_empty_like()
@@ -199,9 +201,21 @@ def _leaves(body: QuantumCircuit) -> bool:
     return any(isinstance(operation, BreakLoopOp | ContinueLoopOp) for operation in _inside(body, loops=False))
 
 
-def _saves(body: QuantumCircuit) -> bool:
-    """Return whether something in the body of a loop saves a value."""
-    return any(operation.name in SAVES for operation in _inside(body, loops=True))
+def _saves(body: QuantumCircuit, saving: Saving) -> bool:
+    """Return whether something in the body of a loop saves a value, which is kept for all blocks in there."""
+    if id(body) not in saving:
+        blocks, inside = [body], [0]  # each, and the place of what it is in
+        saves = []
+        for place, block in enumerate(blocks):  # which grow meanwhile
+            operations = [instruction.operation for instruction in block.data]
+            saves.append(any(operation.name in SAVES for operation in operations))
+            inner = [one for it in operations if isinstance(it, ControlFlowOp) for one in it.blocks]
+            blocks += inner
+            inside += [place] * len(inner)
+        for place in reversed(range(len(blocks))):
+            saves[inside[place]] |= saves[place]
+        saving.update((id(block), (block, one)) for block, one in zip(blocks, saves, strict=True))
+    return saving[id(body)][1]
 
 
 def _writes(block: QuantumCircuit) -> bool:

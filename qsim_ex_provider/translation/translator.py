@@ -47,6 +47,9 @@ else:
 Misreading = NDArray[np.float64] | None
 """P(read | true) of a measurement, float64 [2, 2]; None if it is read right."""
 
+Saving = dict[int, tuple[QuantumCircuit, bool]]
+"""Whether something in a block saves a value, by the identity of the block, which is kept with it."""
+
 
 @cache
 def class_rows() -> dict[type, tuple[str, bool]]:
@@ -67,7 +70,7 @@ class Translator:
     used: the wires that are no longer known to be |0>. saved: how what is saved under a label is presented (see
     `saves.kinds.SavedForm`). top: the circuit that all others are a part of. bits: the number of each classical bit of
     the circuit that is being translated, for conditions. loops: how each loop around
-    the present instruction is appended: 'loop', or 'written out'.
+    the present instruction is appended: 'loop', or 'written out'. saving: of blocks that were asked, whether they save.
     """
 
     def __init__(
@@ -91,6 +94,7 @@ class Translator:
         self.top: QuantumCircuit | None = None
         self.bits: Mapping[Clbit, int] = {}
         self.loops: list[str] = []
+        self.saving: Saving = {}
         self._read: list[tuple[int, Misreading]] = []  # the bit of each measurement, and how it is misread
 
     @cached_property

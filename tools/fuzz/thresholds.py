@@ -267,8 +267,11 @@ SHORT = WRITTEN | {"written_microseconds": 1, "written_nanoseconds": 1 << 40}
 STRETCHES = WRITTEN | {"trajectory_wires": 0, "measured_trajectory_wires": 0, "damped_trajectory_wires": 0}
 """Those with which what is written between random outcomes runs, and no trajectories run in compiled code."""
 
-_SETS = (WRITTEN, STRETCHES, STRETCHES, BETWEEN, SHORT)
-_LIKELY = 0.15
+UNITS = {"sum_block_bits": 1, "sum_unit_blocks": 0, "sum_alone": 0}
+"""Those with which threads share a sum over few amplitudes."""
+
+_SETS = (WRITTEN, STRETCHES, STRETCHES, BETWEEN, SHORT, UNITS)
+_LIKELY = 0.18
 """How likely one of these sets is drawn."""
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import inspect
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -338,12 +340,24 @@ def test_a_wide_condition() -> None:
 
 
 @pytest.mark.parametrize("kind", ["if", "while", "for", "box"])
-def test_four_hundred_levels(kind: str) -> None:
-    """Blocks in 400 blocks are translated and run; Python's limit of recursion is not met."""
+def test_any_number_of_levels(kind: str) -> None:
+    """Blocks in 100 blocks are translated and run where Python allows calls in 200 calls: a level needs none."""
+    BACKEND.run(_levels(kind, 2), shots=20).result()  # whose modules are loaded before
+    deep = sys.getrecursionlimit()
+    sys.setrecursionlimit(len(inspect.stack(0)) + 200)
+    try:
+        counts = BACKEND.run(_levels(kind, 100), shots=20).result().get_counts()
+    finally:
+        sys.setrecursionlimit(deep)
+    assert counts == {"1": 20}
+
+
+def _levels(kind: str, levels: int) -> QuantumCircuit:
+    """Return X and a measurement within so many blocks of a kind."""
     body = QuantumCircuit(1, 1)
     body.x(0)
     body.measure(0, 0)
-    for _ in range(400):
+    for _ in range(levels):
         outer = QuantumCircuit(1, 1)
         match kind:
             case "if":
@@ -355,7 +369,7 @@ def test_four_hundred_levels(kind: str) -> None:
             case _:
                 outer.box(body, [0], [0])
         body = outer
-    assert BACKEND.run(body, shots=20).result().get_counts() == {"1": 20}
+    return body
 
 
 def test_a_loop_without_an_end_is_an_error() -> None:
