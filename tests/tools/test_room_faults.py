@@ -203,7 +203,7 @@ FAULTS = [
     Fault("loops that end", loops_that_end, ("qiskit-loops",), "qiskit", seed=293),
     Fault("conditions on no bit", constant_conditions, ("qiskit-loops",), "qiskit", seed=64),
     Fault("Pauli gates in every shot", unconditional_paulis, ("stabilizer",), "stim"),
-    Fault("batches without noise", quiet_batches, ("stabilizer",), "stim", seed=1180),
+    Fault("batches without noise", quiet_batches, ("stabilizer",), "stim", seed=402),
     Fault("a number that is used up", a_number_again, ("density",), seed=3099),
     Fault("observables of another binding", exchanged_pairs, ("qiskit-binds",), "qiskit", seed=6),
     Fault("halves in the wrong order", exchanged_halves, ("cirq-state",), "cirq", seed=104),

@@ -7,7 +7,7 @@ namespace qx::plan {
 
 // The one table of these rules; a mask of rules that are left out has their bits in this order.
 //   relabel: SWAP, X and other permutations of wires change the layout.
-//   known_zeros: conditions on bits that are 0 in all of the state are decided.
+//   known_zeros: conditions on bits that are 0 in all of the state are decided, and what reads these has one value.
 //   cancel: pairs of CX disappear. exchange: two CX in opposite directions are one, and an exchange of bits.
 //   controls: two H and known phases between them are an X under conditions. settle: known phases undo each other.
 //   fuse: neighbours are multiplied. threes: three of them on a bit, too. trials: products are searched for what cancels.

@@ -56,6 +56,37 @@ def entangled(wires: int) -> list[Gate]:
 
 
 @pytest.mark.parametrize("basis", BASES)
+def test_arithmetic_with_numbers_is_x(basis: tuple[str, ...]) -> None:
+    """X, CX and Toffolis on |0…0⟩, in the gates of a machine, grow to X of the wires that are 1 then, and a phase."""
+    rng, gates = np.random.default_rng(5), [Gate("x", (wire,)) for wire in (0, 2, 5)]
+    for _ in range(12):
+        a, b, c = rng.permutation(7)[:3].tolist()
+        gates += [Gate("ccx", (a, b, c)), Gate("cx", (a, c))]
+    circuit = transpiled(gates, 7, basis, 0)
+    written = written_out(circuit, manner=Manner.GROWN, zeros=True)
+    assert written
+    assert {one.name for one in written.structure.instructions if isinstance(one, Op)} <= {"x", "global_phase"}
+    found = reference.simulate(written.circuit(circuit.operands))
+    assert np.abs(found - reference.simulate(circuit)).max() < 1e-12
+
+
+@pytest.mark.parametrize("basis", BASES)
+def test_what_a_wire_does_alone_from_0_to_1_is_x(basis: tuple[str, ...]) -> None:
+    """Beside a phase under conditions, turns that make 1 of a wire that is 0 are X, and those that leave it 0 nothing."""
+    alone = [
+        Gate("h", (4,)),
+        Gate("rz", (4,), (np.pi,)),
+        Gate("h", (4,)),
+        Gate("rz", (4,), (0.3,)),
+        Gate("rz", (5,), (0.4,)),
+    ]
+    gates = [*turns(4), Gate("mcz", (0, 1, 2, 3)), *turns(4), Gate("mcz", (3, 1, 2, 0)), *turns(4), *alone]
+    written = clusters(transpiled(gates, 6, basis, 0), zeros=True)
+    on = [one for one in written.structure.instructions if isinstance(one, Op) and one.acts_on >> 4]
+    assert [(one.name, one.mixes) for one in on] == [("x", (4,))]
+
+
+@pytest.mark.parametrize("basis", BASES)
 @pytest.mark.parametrize("level", [0, 1, 3])
 def test_gates_under_many_controls_come_back(basis: tuple[str, ...], level: int) -> None:
     """Z under three and four controls, and Toffolis, are one phase each, in whatever basis, between turns of wires."""

@@ -148,10 +148,25 @@ bool Absorber::op(Piece& out) {
             pattern = context_.patterns.of({classes_.data(), classes_.size()});
         }
     }
+    if (zero_) pattern = without_zeros(pattern, static_cast<Index>(size * size), out.source);
     out.pattern = pattern;
     out.when.mask = moved(condition);
     out.when.value = condition ? moved(wanted) ^ (layout_.flip & out.when.mask) : 0;
     return place(out, bits_, masks_);
+}
+
+// Leaves out of the parities at `masks_` bits that are 0, and of a table what it has where a parity of none would be 1.
+Index Absorber::without_zeros(Index pattern, Index area, Places& source) {
+    Index none = 0;
+    for (std::size_t k = 0; k < masks_.size(); ++k) none |= Index{!(masks_[k] &= ~zero_)} << k;
+    if (!none) return pattern;
+    picked_.clear(), classes_.clear();
+    for (Index entry = 0; entry < area << masks_.size(); ++entry)
+        if (!(entry / area & none)) picked_.push_back(entry);
+    for (Index entry : picked_) classes_.push_back(context_.patterns[pattern][entry]);
+    masks_.erase(std::remove(masks_.begin(), masks_.end(), Mask{0}), masks_.end());
+    source = context_.picked(source, picked_.data(), picked_.size());
+    return context_.patterns.of({classes_.data(), classes_.size()});
 }
 
 // Gives an operation its kind; returns false for the identity.

@@ -5,7 +5,7 @@
 // are stored inverted. Where layouts must stay (`Shape.relabels`) these are work like others.
 //
 // A condition on a bit that is 0 in all of the state, since nothing has mixed it yet, holds or does not: a CX whose
-// control is such a bit is nothing, or an X.
+// control is such a bit is nothing, or an X. What reads such a bit has one value of it: a phase is of the whole state.
 #pragma once
 
 #include "planner/circuit.hpp"
@@ -36,6 +36,7 @@ class Absorber {
     bool op(Piece& out);
     bool holds(Mask& mask, Mask& value) const;
     bool permutation(Piece& out);
+    Index without_zeros(Index pattern, Index area, Places& source);
     void initialize(Piece& out);
     bool place(Piece& out, const std::vector<int>& bits, const std::vector<Mask>& reads);
     Mask moved(Mask wires) const;

@@ -164,4 +164,44 @@ std::vector<Gate> clifford_gates(std::vector<SignedPauli> x, std::vector<SignedP
     return CliffordGates(std::move(x), std::move(z)).gates;
 }
 
+std::vector<Gate> on_zeros(const std::vector<Gate>& gates, Mask zeros) {
+    if (!zeros) return gates;
+    std::vector<Gate> out;
+    Mask known = zeros, ones = 0;
+    const auto put = [&](Gate gate, Mask mask) {
+        gate.mask = mask;
+        if (mask) out.push_back(gate);
+    };
+    const auto lose = [&](Mask wires) {
+        put({Gate::x, 0, 0}, wires & ones);
+        known &= ~wires, ones &= ~wires;
+    };
+    for (const Gate& gate : gates) {
+        const Mask left = gate.mask & ~known, control = unit(gate.wire);
+        switch (gate.kind) {
+            case Gate::x: ones ^= gate.mask & known, put(gate, left); break;
+            case Gate::s:
+            case Gate::sdg:
+            case Gate::z: put(gate, left); break;
+            case Gate::cx:
+                if (!(known & control)) lose(gate.mask), put(gate, gate.mask);
+                else if (ones & control) ones ^= gate.mask & known, put({Gate::x, 0, 0}, left);
+                break;
+            case Gate::cz:
+                if (known & control) put({Gate::z, 0, 0}, ones & control ? left : 0);
+                else put({Gate::z, 0, 0}, is_odd(gate.mask & ones) ? control : 0), put(gate, left);
+                break;
+            case Gate::swap:
+                if ((control | gate.mask) & ~known) put(gate, gate.mask);
+                for (Mask* mask : {&known, &ones})
+                    if (const Mask both = *mask & (control | gate.mask); both == control || both == gate.mask)
+                        *mask ^= control | gate.mask;
+                break;
+            default: lose(gate.mask), put(gate, gate.mask);  // H
+        }
+    }
+    lose(known);
+    return out;
+}
+
 }  // namespace qx::form

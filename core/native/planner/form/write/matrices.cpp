@@ -71,6 +71,14 @@ void Writer::write_turn(int wire, const Matrix2& turn) {
     if (!is_identity({1, 0, 0, one})) write_phase(unit(wire), unit(wire), one);
 }
 
+// Writes a turn of a wire that is 0: what is then 0 or 1 is written as nothing or as X, and a phase of all.
+void Writer::write_turn_of_zero(int wire, const Matrix2& turn) {
+    const bool is_one = size_of(turn[0]) < rounding;
+    if (!is_one && size_of(turn[2]) >= rounding) return write_turn(wire, turn);
+    if (is_one) gates.push_back({Gate::x, 0, unit(wire)});
+    phase.value += std::arg(turn[is_one ? 2 : 0]);
+}
+
 // Writes a piece without the turns before it. target: what it is of a wire; left: the turns before that one which are not
 // written yet.
 void Writer::write_piece(const Piece& piece, const Target& target, const std::vector<Matrix2>& left) {
@@ -141,6 +149,8 @@ void Writer::write_pieces(const Pieces& found, const std::vector<Target>& chosen
     gates.clear(), entries.clear(), conditions.clear();
     phase.value = found.phase;
     std::vector<Matrix2> left(found.carried().size(), identity2);  // what acts on each wire before its next piece
+    Mask zeros = form_.on_zeros() ? below(static_cast<int>(left.size())) : 0;
+    for (const Piece& piece : found.all) zeros &= ~piece.wires;
     for (std::size_t k = 0; k < found.all.size(); ++k) {
         const Piece& piece = found.all[k];
         bool passes = false;  // whether a sign passes X
@@ -169,8 +179,11 @@ void Writer::write_pieces(const Pieces& found, const std::vector<Target>& chosen
         if (count(controls) > 1) write_phase(controls, values, -1);
         else left[static_cast<std::size_t>(lowest(controls))][values ? 3 : 0] *= -1;  // which are phases now
     }
-    for (std::size_t wire = 0; wire < left.size(); ++wire)
-        write_turn(static_cast<int>(wire), found.carried()[wire] * left[wire]);
+    for (std::size_t wire = 0; wire < left.size(); ++wire) {
+        const Matrix2 turn = found.carried()[wire] * left[wire];
+        if (zeros >> wire & 1) write_turn_of_zero(static_cast<int>(wire), turn);
+        else write_turn(static_cast<int>(wire), turn);
+    }
 }
 
 }  // namespace qx::form

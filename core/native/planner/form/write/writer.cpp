@@ -174,7 +174,7 @@ void Writer::pass_all(const Gate& gate) {
 // Writes the operator at the end. What it is to do to |0…0⟩ tells the phase.
 void Writer::finish() {
     StabilizerState state(static_cast<int>(x_.size()));
-    const std::vector<Gate> left = fewer_phases(clifford_gates(std::move(x_), std::move(z_)));
+    const std::vector<Gate> left = fewer_phases(on_zeros(clifford_gates(std::move(x_), std::move(z_)), zeros_));
     gates = fewer_phases(gates);
     last = gates.size();
     gates.insert(gates.end(), left.begin(), left.end());

@@ -50,6 +50,9 @@ void pass(const Gate& gate, SignedPauli& string);
 // Returns gates CX, CZ, SWAP, S, H, X and Z that make up a Clifford operator, but for a phase, with H on as few wires as
 // there can be. x, z: C† X C and C† Z C for each wire.
 std::vector<Gate> clifford_gates(std::vector<SignedPauli> x, std::vector<SignedPauli> z);
+// Returns Clifford gates without what acts on wires that are 0, as long as these stay 0 or become 1, but for a phase: of one
+// that is 1 at the end X is left.
+std::vector<Gate> on_zeros(const std::vector<Gate>& gates, Mask zeros);
 
 // back: what takes a string to one wire is undone behind it. local: the same, but H stay on a wire where the next strings
 //   are then diagonal or flip fewer wires. moves: the same with CX. grown: of |0…0⟩ alone, as the state grows; what final
@@ -136,6 +139,7 @@ class Writer {
     void write_phase(Mask wires, Mask values, Complex by);
     void put_under(Mask wires, Mask values);
     void write_turn(int wire, const Matrix2& turn);
+    void write_turn_of_zero(int wire, const Matrix2& turn);
     bool mostly_adds() const;
     void write_pieces(const Pieces& found, const std::vector<Target>& chosen);
     void write_piece(const Piece& piece, const Target& target, const std::vector<Matrix2>& left);

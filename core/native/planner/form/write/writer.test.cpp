@@ -88,3 +88,27 @@ TEST_CASE("the gates of a Clifford operator have its images, with no more H than
         CHECK(num_h <= count(flips));
     }
 }
+
+TEST_CASE("gates do what they did where wires are 0, but for a phase, and to basis states nothing but X") {
+    for (unsigned seed = 0; seed < 400; ++seed) {
+        Drawn drawn(seed, 2 + static_cast<int>(seed % 4));
+        const bool mixes = seed % 2;
+        const Mask zeros = mixes ? drawn.below(unit(drawn.wires)) : below(drawn.wires);
+        std::vector<Gate> gates;
+        while (gates.size() < seed % 19)
+            if (const Gate gate = drawn_gate(drawn); mixes || gate.kind != Gate::h) gates.push_back(gate);
+        State expected = drawn.state();
+        for (Mask k = 0; k < expected.size(); ++k)
+            if (k & zeros) expected[k] = 0;
+        State found = expected;
+        for (const Gate& gate : gates) expected = acted(gate, expected);
+        for (const Gate& gate : on_zeros(gates, zeros)) {
+            found = acted(gate, found);
+            CHECK((mixes || gate.kind == Gate::x));
+        }
+        std::complex<double> overlap = 0;
+        for (std::size_t k = 0; k < found.size(); ++k) overlap += std::conj(found[k]) * expected[k];
+        for (std::complex<double>& one : found) one *= overlap / std::abs(overlap);
+        CHECK(distance(found, expected) < 1e-12);
+    }
+}
