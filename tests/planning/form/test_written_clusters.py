@@ -72,7 +72,7 @@ def test_arithmetic_with_numbers_is_x(basis: tuple[str, ...]) -> None:
 
 @pytest.mark.parametrize("basis", BASES)
 def test_what_a_wire_does_alone_from_0_to_1_is_x(basis: tuple[str, ...]) -> None:
-    """Beside a phase under conditions, turns that make 1 of a wire that is 0 are X, and those that leave it 0 nothing."""
+    """Beside phases under conditions, turns that make 1 of a wire that is 0 are X, and what leaves it 0 is nothing."""
     alone = [
         Gate("h", (4,)),
         Gate("rz", (4,), (np.pi,)),
