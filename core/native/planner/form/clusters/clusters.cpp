@@ -99,8 +99,9 @@ bool Clusters::advance() {
     if (pass_ == last_of_many) {
         const auto entries =
             static_cast<std::size_t>(looks_.any() ? thresholds.again_entries : thresholds.evaluated_entries);
-        const std::size_t number = std::min(read_, read_of_each * made_.all.size());
-        made_ = evaluated(std::move(made_), looks_.on_zeros(), entries * number, left_, work_, parts_);
+        const std::size_t at_first = looks_.any() ? 0 : work_at_first;
+        const std::size_t within = at_first + entries * std::min(read_, read_of_each * made_.all.size());
+        made_ = evaluated(std::move(made_), looks_.on_zeros(), within, left_, work_, parts_);
         made_ = without_computing(std::move(made_), work_at_first + work_around * read_, work_, parts_);
     }
     if (pass_ == passes.size()) return false;
