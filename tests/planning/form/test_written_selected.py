@@ -1,4 +1,4 @@
-"""Tests of matrices that other wires select, and of phases without a spare wire, in `Manner.CLUSTERS`."""
+"""Tests of matrices that other wires select or control, and of phases without a spare wire, in `Manner.CLUSTERS`."""
 
 from __future__ import annotations
 
@@ -39,6 +39,24 @@ def test_matrices_that_wires_select_come_back(basis: tuple[str, ...], level: int
     for target, selectors in ((3, [0, 1, 2]), (0, [2, 5, 4, 1]), (4, [3, 1, 5])):
         gates += [*selected(rng, target, selectors), *turns(6)]
     assert reading(clusters(transpiled(gates, 6, basis, level))) == [(3, 3), (0, 4), (4, 3)]
+
+
+def hop(angle: float, controls: tuple[int, ...], a: int, b: int) -> list[Gate]:
+    """Return a rotation that mixes 01 and 10 of two wires where others are 1, as X, and a turn under controls."""
+    turned = [(angle / 2, (*controls, b, a)), (-angle / 2, (*controls, b, a))]
+    parts = [one for by, wires in turned for one in (Gate("ry", (a,), (by,)), Gate(MANY_CONTROLS, wires))]
+    return [Gate("cx", (a, b)), *parts, Gate("cx", (a, b))]
+
+
+@pytest.mark.parametrize("basis", BASES)
+@pytest.mark.parametrize("level", [0, 1, 3])
+def test_matrices_of_two_wires_under_several_controls_come_back(basis: tuple[str, ...], level: int) -> None:
+    """Hopping under two controls, on wires that overlap, is one matrix of two wires each."""
+    gates = entangled(6)
+    for k, (controls, a, b) in enumerate([((0, 3), 1, 2), ((2, 5), 3, 4), ((4, 1), 5, 0)]):
+        gates += [*hop(0.4 + 0.2 * k, controls, a, b), *turns(6)]
+    made = [one for one in ops(clusters(transpiled(gates, 6, basis, level))) if len(one.mixes) == 2]
+    assert [one.when.mask.bit_count() for one in made] == [2, 2, 2]
 
 
 def phase(angle: float, wires: tuple[int, ...]) -> list[Gate]:

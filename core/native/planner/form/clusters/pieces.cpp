@@ -168,8 +168,8 @@ bool is_any_swap(const std::vector<Complex>& of) {
 
 }  // namespace
 
-// Puts a matrix under a control. Phases before its wires pass it, and its first entry is positive: that phase is one of the
-// control. What is a sum of the identity and a swap any turn of both wires passes, too, where both have turns: that before
+// Puts a matrix under controls. Phases before its wires pass it, and its first entry is positive: that phase is one of the
+// controls. What is a sum of the identity and a swap any turn of both wires passes, too, where both have turns: that before
 // the wire that others have used, so that along swaps of many wires no turns are left.
 void Pieces::put_controlled(Piece piece) {
     const Mask both = piece.wires & ~piece.control;
@@ -178,6 +178,7 @@ void Pieces::put_controlled(Piece piece) {
     const bool have_turns = size_of(turn[1]) > rounding && size_of(other[1]) > rounding;
     const bool passes = have_turns && is_any_swap(piece.entries);
     std::size_t place = 0, bit = 1;
+    Piece behind{Piece::where, 0};  // its phase, under several controls
     each(piece.wires, [&](int wire) {
         Matrix2& before = piece.before[place++];
         before = before * carried(wire);
@@ -197,11 +198,16 @@ void Pieces::put_controlled(Piece piece) {
     if (const double length = std::abs(piece.entries[0]); length > rounding) {
         const Complex by = piece.entries[0] / length;
         for (Complex& one : piece.entries) one = times(one, std::conj(by));
+        const auto number = static_cast<std::size_t>(count(piece.control));
+        if (number > 1 && size_of(by - 1.0) > rounding)
+            behind = {
+                Piece::where, piece.control, std::arg(by), piece.values, std::vector<Matrix2>(number, identity2), {}, 0, 0};
         Matrix2& own = carried(lowest(piece.control));
-        own = own * (piece.values ? Matrix2{1, 0, 0, by} : Matrix2{by, 0, 0, 1});
+        if (number == 1) own = own * (piece.values ? Matrix2{1, 0, 0, by} : Matrix2{by, 0, 0, 1});
     }
     untouched_ &= ~piece.wires;
     all.push_back(std::move(piece));
+    if (behind.wires) put(std::move(behind), true);
 }
 
 // Lets two wires change places, and what acts on them.

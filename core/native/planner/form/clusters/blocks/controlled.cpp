@@ -22,8 +22,7 @@ constexpr std::size_t size = 8, least = 3, most = 32;  // least, most: pieces
 constexpr double entries_of_piece = 4;  // that take as long as a piece and the turns before it
 constexpr double fewer = 1;  // pieces
 
-using Matrix = std::vector<Complex>;      // [8, 8]
-using Matrix4 = std::array<Complex, 16>;  // of two wires, row by row
+using Matrix = std::vector<Complex>;  // [8, 8]
 
 // A matrix of two wires where a control has a value, behind turns of these wires.
 struct Controlled {
@@ -72,28 +71,6 @@ std::size_t filled(const Matrix4& of) {
 bool is_diagonal(const Matrix4& of) {
     bool out = true;
     for (std::size_t k = 0; k < 16; ++k) out = out && (k % 5 == 0 || std::abs(of[k]) <= rounding);
-    return out;
-}
-
-// Returns the turns of which a matrix of two wires is the product; nothing if it is none.
-std::optional<std::array<Matrix2, 2>> turns_of(const Matrix4& of) {
-    const auto most = [](Complex a, Complex b) { return std::norm(a) < std::norm(b); };
-    const auto pivot = static_cast<std::size_t>(std::max_element(of.begin(), of.end(), most) - of.begin());
-    const std::size_t row = pivot >> 2, column = pivot & 3;
-    std::array<Matrix2, 2> out;
-    for (std::size_t k = 0; k < 4; ++k) {
-        out[0][k] = of[4 * ((row & 2) | k >> 1) + ((column & 2) | (k & 1))];
-        out[1][k] = of[4 * ((row & 1) | (k & 2)) + ((column & 1) | (k & 1) << 1)];
-    }
-    const double length = std::sqrt(std::norm(out[0][0]) + std::norm(out[0][1]));
-    if (length < rounding) return {};  // then no turn is part of it
-    const Complex by = length / of[pivot];
-    for (Complex& one : out[0]) one /= length;
-    for (Complex& one : out[1]) one = times(one, by);
-    for (std::size_t k = 0; k < 16; ++k) {
-        const Complex own = times(out[0][(k >> 2 & 1) << 1 | (k & 1)], out[1][(k >> 3 & 1) << 1 | (k >> 1 & 1)]);
-        if (std::abs(own - of[k]) > rounding) return {};
-    }
     return out;
 }
 
@@ -226,6 +203,27 @@ bool is_matrix(const std::vector<Piece>& of, std::size_t first) {
 }
 
 }  // namespace
+
+std::optional<std::array<Matrix2, 2>> turns_of(const Matrix4& of) {
+    const auto most = [](Complex a, Complex b) { return std::norm(a) < std::norm(b); };
+    const auto pivot = static_cast<std::size_t>(std::max_element(of.begin(), of.end(), most) - of.begin());
+    const std::size_t row = pivot >> 2, column = pivot & 3;
+    std::array<Matrix2, 2> out;
+    for (std::size_t k = 0; k < 4; ++k) {
+        out[0][k] = of[4 * ((row & 2) | k >> 1) + ((column & 2) | (k & 1))];
+        out[1][k] = of[4 * ((row & 1) | (k & 2)) + ((column & 1) | (k & 1) << 1)];
+    }
+    const double length = std::sqrt(std::norm(out[0][0]) + std::norm(out[0][1]));
+    if (length < rounding) return {};  // then no turn is part of it
+    const Complex by = length / of[pivot];
+    for (Complex& one : out[0]) one /= length;
+    for (Complex& one : out[1]) one = times(one, by);
+    for (std::size_t k = 0; k < 16; ++k) {
+        const Complex own = times(out[0][(k >> 2 & 1) << 1 | (k & 1)], out[1][(k >> 3 & 1) << 1 | (k >> 1 & 1)]);
+        if (std::abs(own - of[k]) > rounding) return {};
+    }
+    return out;
+}
 
 std::size_t put_controlled(const Cluster& of, Pieces& to, std::size_t& work) {
     const std::size_t number = of.pieces.size();

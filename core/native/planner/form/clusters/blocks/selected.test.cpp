@@ -1,6 +1,8 @@
-// Tests of matrices of one wire that others select.
+// Tests of matrices of one wire that others select, and of two under controls.
 
 #include "planner/form/clusters/blocks/selected.hpp"
+
+#include <array>
 
 #include "planner/form/clusters/naive_phases.test.hpp"
 #include "thresholds/table.hpp"
@@ -68,8 +70,9 @@ TEST_CASE("what turns one wire and reads others is one matrix that they select, 
         Pieces made = with_selected(given, parts);
         CHECK(distance(applied(made, first), before) < 1e-9);
         for (const Piece& piece : made.all) {
+            own += piece.kind == Piece::block || piece.kind == Piece::controlled ? piece.parts : 0;
             if (piece.kind != Piece::block) continue;
-            ++found, own += piece.parts;
+            ++found;
             CHECK(count(piece.wires) > 2);
             CHECK(count(mixed(piece)) == 1);
         }
@@ -95,4 +98,51 @@ TEST_CASE("few turns of a wire stay pieces, and a wire that others turn between 
         }
         CHECK(with_selected(turned, parts).all.size() == turned.all.size());
     }
+}
+
+namespace {
+
+// Puts pieces that turn two wires where others have their values, each with phases between that read one of these or act
+// on what is left; returns those others.
+Mask put_under_controls(Drawn& drawn, int number, Pieces& to) {
+    std::array<Mask, 2> on{};
+    while (on[0] == on[1])
+        for (Mask& one : on) one = unit(static_cast<int>(drawn.below(wires)));
+    Mask controls = 0;
+    while (count(controls) < number) controls |= unit(static_cast<int>(drawn.below(wires))) & ~(on[0] | on[1]);
+    const Mask values = drawn.below(64) & controls, rest = below(wires) & ~(controls | on[0] | on[1]);
+    for (int k = 0; k < 7; ++k) {
+        const Mask own = k == 0 ? on[0] | on[1] : k % 3 ? on[drawn.below(2)] : on[0] | on[1];
+        Piece piece{Piece::where, controls | own, drawn.angle(), values | (drawn.below(64) & own)};
+        piece.before.assign(static_cast<std::size_t>(count(piece.wires)), identity2);
+        to.put(std::move(piece), false);
+        for (const Mask wire : on) turn(to, lowest(wire), drawn);
+        if (!rest || drawn.below(3)) continue;
+        if (drawn.below(2)) turn(to, lowest(rest), drawn);
+        put(to, unit(lowest(rest)) | unit(lowest(controls)), drawn);
+    }
+    return controls;
+}
+
+}  // namespace
+
+TEST_CASE("what turns two wires where two others or three have their values is one matrix under these controls") {
+    std::size_t found = 0;
+    for (unsigned seed = 0; seed < 200; ++seed) {
+        Drawn drawn(seed, wires);
+        Pieces given(wires, false);
+        for (int wire = 0; wire < wires; ++wire) turn(given, wire, drawn);
+        const Mask controls = put_under_controls(drawn, 2 + static_cast<int>(seed % 2), given);
+        const State first = drawn.state(), before = applied(given, first);
+        std::size_t parts = 0;
+        Pieces made = with_selected(given, parts);
+        CHECK(distance(applied(made, first), before) < 1e-9);
+        for (const Piece& piece : made.all)
+            if (piece.kind == Piece::controlled) {
+                ++found;
+                CHECK(count(piece.wires & ~piece.control) == 2);
+                CHECK(piece.control == controls);
+            }
+    }
+    CHECK(found >= 190);
 }
