@@ -77,7 +77,7 @@ LINES = {
         f"{_FLOW}::test_run_time_variables",
         f"{_FLOW}::test_measurement_and_reset_under_a_condition",
         f"{_FLOW}::test_a_wide_condition",
-        f"{_FLOW}::test_four_hundred_levels",
+        f"{_FLOW}::test_any_number_of_levels",
     ),
     "Cirq": (
         f"{_CIRQ}::test_simulate_moment_steps",

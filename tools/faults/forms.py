@@ -107,9 +107,6 @@ FAULTS = {
     "the values of several controls": Fault(
         "clusters/blocks/selection.cpp", "out.values = values_of(value_, 0);", "out.values = read_;"
     ),
-    "a piece that is part of one phase, and comes again": Fault(
-        "clusters/clusters.cpp", "given_.all[whole.taken[k - own]].wires = 0;", ""
-    ),
     "which matrix what is read chooses": Fault("write/matrices.cpp", "(row | read) * (all + 1)", "row * (all + 1)"),
     "a bit whose flip counts its old value": Fault(
         "clusters/bits/diagrams.hpp",

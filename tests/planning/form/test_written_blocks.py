@@ -50,10 +50,11 @@ def filled(written: WrittenCircuit) -> list[int]:
 
 
 @pytest.mark.parametrize("basis", BASES)
-def test_matrices_of_which_a_transpiler_has_merged_the_ends_come_back(basis: tuple[str, ...]) -> None:
-    """Matrices that keep a number of particles have their zeros where turns of one and the next one are one gate."""
+@pytest.mark.parametrize("level", [1, 3])
+def test_matrices_of_which_a_transpiler_has_merged_the_ends_come_back(basis: tuple[str, ...], level: int) -> None:
+    """Matrices that keep a number of particles have their zeros where the end of one and the next one are one gate."""
     gates = entangled(6) + [Gate("unitary", wires, matrix=hop(0.2 + 0.1 * k)) for k, wires in enumerate(CHAIN)]
-    found = filled(clusters(transpiled(gates, 6, basis, 1)))
+    found = filled(clusters(transpiled(gates, 6, basis, level)))
     assert len(found) == len(CHAIN)
     assert max(found) < 50  # 44, and perhaps what rounding has made
 
@@ -94,6 +95,20 @@ def test_matrices_on_three_wires_of_which_pairs_are_part_come_back(basis: tuple[
     gates += [Gate("unitary", wires, matrix=dilated) for wires in [(0, 1, 4), (2, 3, 5), (1, 2, 6)]]
     found = [len(one.mixes) + len(one.reads) for one in ops(clusters(transpiled(gates, 7, basis, 1))) if one.mixes]
     assert [size for size in found if size > 2] == [3, 3, 3]
+
+
+@pytest.mark.parametrize("basis", BASES)
+def test_sums_between_dense_matrices_of_two_wires_have_zeros(basis: tuple[str, ...]) -> None:
+    """A sum modulo 3 between dense matrices of two wires is one matrix, of which at least half is 0."""
+    rng = np.random.default_rng(3)
+    gates = entangled(6)
+    pairs = [(0, 1), (2, 3), (4, 5)]
+    for wires in [*CHAIN[:2], ()]:
+        gates += [Gate("unitary", pair, matrix=haar(rng, 2)) for pair in pairs]
+        gates += [Gate("unitary", wires, matrix=ternary_sum())] if wires else []
+    found = filled(clusters(transpiled(gates, 6, basis, 1)))
+    assert len(found) == 2
+    assert max(found) <= 128
 
 
 @pytest.mark.parametrize("basis", BASES)

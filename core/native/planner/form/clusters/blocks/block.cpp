@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "planner/form/clusters/blocks/conserved.hpp"
+#include "planner/form/clusters/blocks/halves.hpp"
 #include "planner/form/clusters/pair.hpp"
 #include "thresholds/table.hpp"
 
@@ -16,6 +17,8 @@ namespace {
 
 constexpr double rounding = 1e-12;
 constexpr std::size_t most_of_both = 8;     // pieces at the end of a block on each side of its wires, if on both
+// Entries of a matrix on four wires: as many as take as long as one of two wires, and the most between such matrices.
+constexpr std::size_t of_half = 64, most_between_halves = 192;
 constexpr double phases = 4;                // how many pieces make one phase where that is better than a block
 
 // A block that the first pieces of a cluster are.
@@ -44,6 +47,7 @@ class Product {
             if (made_.rank(static_cast<int>(k)) > 2) out |= unit(on_[k]);
         return out;
     }
+    std::vector<Complex> dense() const { return made_.dense(); }
     // Takes a block of so many pieces, if it is the best: of those that have most zeros, that of most pieces.
     void look(const std::vector<Piece>& pieces, std::size_t number, Block& best) const {
         Block own{{}, number, 0, made_.dense(), {}};
@@ -110,6 +114,45 @@ std::size_t num_on_three(const At& begin, const At& end) {
     Mask wires = 0;
     const At other = std::find_if(begin, end, [&](const Piece& one) { return count(wires |= one.wires) > 3; });
     return static_cast<std::size_t>(other - begin);
+}
+
+bool has_joint(const std::vector<Piece>& pieces) {
+    return std::any_of(pieces.begin(), pieces.end(), [](const Piece& one) { return one.joins(); });
+}
+
+// Puts all pieces of a cluster on four wires as what matrices of two wires leave of theirs, if that is less than so many
+// entries together; those behind it are pieces of the cluster then, since they may belong to what comes next.
+bool put_between_halves(Cluster& of, const std::vector<Complex>& matrix, std::size_t within, Pieces& to) {
+    std::vector<int> on;
+    each(of.wires, [&](int wire) { on.push_back(wire); });
+    Halves best;
+    std::array<std::array<std::vector<Piece>, 2>, 2> around;  // before and behind
+    double phase = 0;
+    for (const Mask low : {0b0011, 0b0101, 0b1001}) {
+        Halves own = take_halves(matrix, low);
+        std::size_t entries = own.filled;
+        if (entries >= within) continue;
+        double its_phase = 0;
+        std::array<std::array<std::vector<Piece>, 2>, 2> its;
+        for (std::size_t half = 0; half < 2; ++half) {
+            const Mask wires = unit(on[static_cast<std::size_t>(lowest(own.bits[half]))]) |
+                               unit(on[static_cast<std::size_t>(highest(own.bits[half]))]);
+            its[0][half] = pieces_of(own.before[half], wires, its_phase);
+            its[1][half] = pieces_of(own.behind[half], wires, its_phase);
+            if (has_joint(its[0][half])) entries += of_half;
+        }
+        if (entries < within) within = entries, best = std::move(own), around = std::move(its), phase = its_phase;
+    }
+    if (best.left.empty()) return false;
+    to.add_phase(phase);
+    for (std::vector<Piece>& half : around[0])
+        for (Piece& one : half) to.put(std::move(one), false);
+    Piece block{Piece::block, of.wires, 0, 0, {}, std::move(best.left)};
+    block.parts = 0;
+    for (const Piece& one : of.pieces) block.parts += one.parts;
+    to.put(std::move(block), false);
+    for (std::vector<Piece>& half : around[1]) std::move(half.begin(), half.end(), std::back_inserter(of.pieces));
+    return true;
 }
 
 // As how many gates on two wires a transpiler writes a piece: around a parity stand two CX for each wire but one.
@@ -181,13 +224,15 @@ std::size_t put_block(Cluster& of, int wires, Pieces& to, std::size_t& work) {
     if (is_short && !reads && !may_be_sparse) return 0;
     if (count(mixed) < (is_wide ? 2 : 3)) return 0;
     Block best;
-    const std::size_t size = std::size_t{1} << 2 * wires;
+    const std::size_t number = of.pieces.size(), size = std::size_t{1} << 2 * wires;
     whole.look(of.pieces, of.pieces.size(), best);
     for (Mask side = of.wires & (of.wires - 1); side; side = (side - 1) & of.wires)
         if (!(side & -of.wires & of.wires)) look_at_sides(of, side, least, work, best);
     // One that mixes two wires is a matrix of these that others select, which is found later.
     const bool is_sparse = may_be_sparse && count(mixed) > 2 && size - best.zeros <= thresholds.sparse_entries;
     if (is_short && !is_sparse && !(reads && 2 * best.zeros == size)) return 0;
+    const std::size_t filled = std::min(most_between_halves, size - best.zeros);
+    if (is_wide && !is_short && filled > of_half && put_between_halves(of, whole.dense(), filled, to)) return number;
     Piece block{Piece::block, of.wires, 0, 0, {}, std::move(best.entries)};
     block.parts = 0;
     for (std::size_t n = 0; n < best.number; ++n) block.parts += best.pieces[n].parts;

@@ -3,11 +3,10 @@
 
 #include <optional>
 
+#include "planner/form/clusters/blocks/halves.hpp"
 #include "planner/form/clusters/cluster.hpp"
 
 namespace qx::form {
-
-using Matrix4 = std::array<Complex, 16>;  // of two wires, row by row
 
 // Returns the turns of which a matrix of two wires is the product; nothing if it is none.
 std::optional<std::array<Matrix2, 2>> turns_of(const Matrix4& of);
