@@ -158,7 +158,10 @@ bool Absorber::op(Piece& out) {
 // Leaves out of the parities at `masks_` bits that are 0, and of a table what it has where a parity of none would be 1.
 Index Absorber::without_zeros(Index pattern, Index area, Places& source) {
     Index none = 0;
-    for (std::size_t k = 0; k < masks_.size(); ++k) none |= Index{!(masks_[k] &= ~zero_)} << k;
+    for (std::size_t k = 0; k < masks_.size(); ++k) {
+        masks_[k] &= ~zero_;
+        if (!masks_[k]) none |= Index{1} << k;
+    }
     if (!none) return pattern;
     picked_.clear(), classes_.clear();
     for (Index entry = 0; entry < area << masks_.size(); ++entry)
